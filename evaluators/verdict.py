@@ -1,0 +1,46 @@
+"""One judge's answer about one thing, and the counts that every aggregate carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Counts", "Verdict", "VerdictStatus"]
+
+VerdictStatus = Literal["scored", "not_applicable", "invalid", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A score, or the reason why there is none. A missing score is `None`, never 0."""
+
+    metric: str
+    """A name that round-trips: `recall@10`, `smc`."""
+    subject: str
+    """What was judged: `reply`, `plan`, or a fact or item id."""
+    label: str
+    """The outcome in a word: `hit`, `miss`, `used`, `corrected`, `late`."""
+    score: float | None
+    status: VerdictStatus = "scored"
+    judge_key: str = ""
+    """Rule or prompt, model, parameters and parser; verdicts of two keys are not compared."""
+    prompt_sha: str = ""
+    """Hash of the rendered prompt; empty for rules."""
+    raw: str = ""
+    """What the judge said, as received; for rules, the figures behind the score."""
+    quote: str = ""
+    """Words of the visible reply that the verdict rests on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Who is in a figure and who is not. `expected = scored + invalid + errors + excluded`."""
+
+    n_expected: int
+    n_scored: int
+    n_invalid: int = 0
+    n_error: Mapping[str, int] = field(default_factory=dict)
+    """Cause to number."""
+    n_excluded: Mapping[str, int] = field(default_factory=dict)
+    """Reason to number."""

@@ -1,0 +1,106 @@
+"""The store port: primitives to keep items and to find them again. Control flow lives in the graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+
+from mnemoscope.core.identity import ItemId
+from mnemoscope.core.ports import Vectors
+from mnemoscope.memory_backends.record import MemoryItem, Snapshot, Source
+
+__all__ = ["Hit", "LexicalIndex", "MemoryStore", "VectorIndex"]
+
+Hit = tuple[ItemId, float]
+"""An item's id and its score, higher is better."""
+
+
+class VectorIndex(Protocol):
+    """Nearest vectors by inner product of unit vectors; exact or approximate, in process or served."""
+
+    @property
+    def dim(self) -> int:
+        """Length of every vector."""
+
+    def upsert(self, ids: Sequence[ItemId], vectors: Vectors) -> None:
+        """Add vectors, or replace those of known ids."""
+
+    def remove(self, ids: Sequence[ItemId]) -> None:
+        """Forget vectors; unknown ids are an error."""
+
+    def search(self, vector: np.ndarray, k: int) -> list[Hit]:
+        """The `k` best, best first; more only where the last place is tied. An empty index gives an empty list."""
+
+    def vectors(self, ids: Sequence[ItemId]) -> Vectors:
+        """The stored vectors of these ids, in this order."""
+
+    def __len__(self) -> int: ...
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+class LexicalIndex(Protocol):
+    """BM25 over script-aware tokens. Zero-score items are never hits."""
+
+    def upsert(self, ids: Sequence[ItemId], texts: Sequence[str]) -> None:
+        """Add texts, or replace those of known ids; the index is rebuilt lazily at the next search."""
+
+    def remove(self, ids: Sequence[ItemId]) -> None:
+        """Forget texts; unknown ids are an error."""
+
+    def search(self, text: str, k: int) -> list[Hit]:
+        """The `k` best with a score above zero, best first; more only where the last place is tied."""
+
+    def __len__(self) -> int: ...
+
+
+class MemoryStore(Protocol):
+    """Items with provenance, versions and tombstones, and the indexes over them.
+
+    Searches return items that held at `now` (observed by then, and not yet replaced or invalidated; `None`: at the
+    end of what is stored), ordered by score, then time, then id, with `score` and `rank` set.
+    """
+
+    def put(self, items: Sequence[MemoryItem], vectors: Vectors | None = None) -> None:
+        """Add new items, with their vectors where the store has a vector index; a known id is an error."""
+
+    def update(
+        self,
+        item_id: ItemId,
+        *,
+        text: str,
+        sources: Sequence[Source],
+        at: datetime | None,
+        vector: Vectors | None = None,
+    ) -> MemoryItem:
+        """Replace an item by a new version under a new id; the old one becomes a tombstone, sources are united."""
+
+    def invalidate(self, item_id: ItemId, *, at: datetime | None) -> MemoryItem:
+        """Turn an item into a tombstone; it is kept and no longer found."""
+
+    def get(self, item_id: ItemId) -> MemoryItem:
+        """One item by id, tombstones included; `KeyError` if there is none."""
+
+    def search_vector(self, vector: np.ndarray, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
+        """Nearest items by vector."""
+
+    def search_lexical(self, text: str, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
+        """Best items by BM25."""
+
+    def items(self, *, tombstones: bool = False) -> Iterator[MemoryItem]:
+        """Stored items in order of writing."""
+
+    def __len__(self) -> int: ...
+
+    def snapshot(self) -> Snapshot:
+        """The whole store as canonical bytes: equal content gives equal bytes."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Become what was stored; raises `EmbedderMismatchError` where the vectors do not fit."""
+
+    def close(self) -> None:
+        """Release indexes."""

@@ -1,0 +1,1 @@
+"""What all folders share: ports, errors, names, registry, ids, language."""

@@ -1,0 +1,1 @@
+"""Reading text without assuming English: tokens, dates, sentences, safe cutting."""

@@ -1,0 +1,57 @@
+"""Showing dialogue safely: cutting without breaking characters, making direction controls visible, naming times."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import regex
+
+__all__ = ["clip", "conversation_time", "visible_controls"]
+
+_GRAPHEME = regex.compile(r"\X")
+_CONTROLS = {
+    "‪": "⟪LRE⟫", "‫": "⟪RLE⟫", "‬": "⟪PDF⟫", "‭": "⟪LRO⟫", "‮": "⟪RLO⟫",
+    "⁦": "⟪LRI⟫", "⁧": "⟪RLI⟫", "⁨": "⟪FSI⟫", "⁩": "⟪PDI⟫",
+    "‎": "⟪LRM⟫", "‏": "⟪RLM⟫",
+}  # fmt: skip
+_CONTROL_TABLE = str.maketrans(_CONTROLS)
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+
+
+def clip(text: str, limit: int) -> str:
+    """The first `limit` characters as a person counts them, with `…` where something was cut.
+
+    Emoji sequences, combining accents and surrogates are never torn apart.
+
+    Example:
+        >>> clip("café au lait", 5)
+        'café…'
+    """
+    if limit < 1:
+        raise ValueError(f"limit is {limit}; it must be at least 1")
+    graphemes = _GRAPHEME.findall(text)
+    if len(graphemes) <= limit:
+        return text
+    return "".join(graphemes[: limit - 1]) + "…"
+
+
+def visible_controls(text: str) -> str:
+    """Bidirectional control characters as visible names, so that text cannot disguise itself in a report."""
+    return text.translate(_CONTROL_TABLE)
+
+
+def conversation_time(at: datetime | None) -> str:
+    """A time of the conversation in the one form that memories, prompts and reports share.
+
+    English month names whatever the locale; the wall clock is never read.
+
+    Example:
+        >>> from datetime import UTC
+        >>> conversation_time(datetime(2023, 5, 8, 13, 56, tzinfo=UTC))
+        '8 May 2023, 13:56'
+        >>> conversation_time(None)
+        'undated'
+    """
+    if at is None:
+        return "undated"
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at.hour:02}:{at.minute:02}"
