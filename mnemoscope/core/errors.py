@@ -149,5 +149,5 @@ class EndpointError(MnemoscopeError):
         self.cause, self.retryable, self.retry_after = cause, retryable, retry_after
 
 
-class BudgetStop(MnemoscopeError):
+class BudgetStop(MnemoscopeError):  # noqa: N818 - a clean end, not a fault
     """A budget of money, calls or time ended the run cleanly; `--resume` goes on."""

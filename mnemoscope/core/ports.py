@@ -49,7 +49,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered. `text` is as received; hidden reasoning, where the endpoint separates it, is in `hidden`."""
+    """What a model answered: `text` as received, hidden reasoning apart where the endpoint separates it."""
 
     text: str
     usage: Usage

@@ -97,10 +97,8 @@ class Registry(Generic[T]):
 def _resolve(reference: str) -> Any:
     module_name, _, attribute = reference.rpartition(":")
     try:
-        if module_name.endswith(".py"):
-            module = _load_file(Path(module_name))
-        else:
-            module = importlib.import_module(module_name)
+        is_file = module_name.endswith(".py")
+        module = _load_file(Path(module_name)) if is_file else importlib.import_module(module_name)
         return getattr(module, attribute)
     except (ImportError, AttributeError, OSError) as error:
         raise ConfigError(f"cannot load {reference!r}: {error}") from error

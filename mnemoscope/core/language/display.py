@@ -9,13 +9,24 @@ import regex
 __all__ = ["clip", "conversation_time", "visible_controls"]
 
 _GRAPHEME = regex.compile(r"\X")
-_CONTROLS = {
-    "‪": "⟪LRE⟫", "‫": "⟪RLE⟫", "‬": "⟪PDF⟫", "‭": "⟪LRO⟫", "‮": "⟪RLO⟫",
-    "⁦": "⟪LRI⟫", "⁧": "⟪RLI⟫", "⁨": "⟪FSI⟫", "⁩": "⟪PDI⟫",
-    "‎": "⟪LRM⟫", "‏": "⟪RLM⟫",
-}  # fmt: skip
-_CONTROL_TABLE = str.maketrans(_CONTROLS)
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_CONTROL_NAMES = {
+    0x202A: "LRE",
+    0x202B: "RLE",
+    0x202C: "PDF",
+    0x202D: "LRO",
+    0x202E: "RLO",
+    0x2066: "LRI",
+    0x2067: "RLI",
+    0x2068: "FSI",
+    0x2069: "PDI",
+    0x200E: "LRM",
+    0x200F: "RLM",
+}
+_CONTROL_TABLE = {code: f"⟪{name}⟫" for code, name in _CONTROL_NAMES.items()}
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def clip(text: str, limit: int) -> str:

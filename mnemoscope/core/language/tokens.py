@@ -15,7 +15,16 @@ _RUN = regex.compile(rf"[{_UNSPACED}][{_UNSPACED}\p{{M}}]*|[^\W_{_UNSPACED}](?:[
 _IS_UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 
 _ENGLISH_FUNCTION_WORDS = frozenset(
-    ["a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "down", "during", "each", "few", "for", "from", "further", "get", "gets", "getting", "go", "goes", "going", "got", "had", "has", "have", "having", "he", "her", "here", "hers", "herself", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "let", "like", "lot", "made", "make", "makes", "making", "me", "more", "most", "much", "my", "myself", "no", "nor", "not", "now", "of", "off", "on", "once", "one", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "really", "s", "same", "she", "should", "so", "some", "such", "t", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these", "they", "thing", "things", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we", "well", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would", "yes", "you", "your", "yours", "yourself", "yourselves", "d", "ll", "m", "re", "ve", "don", "didn", "doesn", "isn", "wasn", "won", "can", "couldn", "shouldn", "wouldn", "hasn", "haven", "aren", "weren"]
+    (
+        "a about after again all also am an and any are as at be because been before being both but by can could did "
+        "do does doing down during each few for from further get gets getting go goes going got had has have having "
+        "he her here hers herself him himself his how i if in into is it its itself just let like lot made make makes "
+        "making me more most much my myself no nor not now of off on once one only or other our ours ourselves out "
+        "over own really s same she should so some such t than that the their theirs them themselves then there these "
+        "they thing things this those through to too under until up us very was we well were what when where which "
+        "while who whom why will with would yes you your yours yourself yourselves d ll m re ve don didn doesn isn "
+        "wasn won can couldn shouldn wouldn hasn haven aren weren"
+    ).split(" ")
 )
 _CHINESE_FUNCTION_CHARACTERS = frozenset("的了是在我你他她它们这那有和与就都也很吗呢吧啊呀哦嗯着过地得把被让给对从到")
 
