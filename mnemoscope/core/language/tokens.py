@@ -11,7 +11,10 @@ import regex
 __all__ = ["content_tokens", "estimate_tokens", "has_unspaced_script", "lexical_tokens"]
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
-_RUN = regex.compile(rf"[{_UNSPACED}][{_UNSPACED}\p{{M}}]*|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|\p{{M}})*")
+_SPACED = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
+_RUN = regex.compile(
+    rf"[{_UNSPACED}][{_UNSPACED}\p{{M}}]*|{_SPACED}[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*", regex.VERSION1
+)
 _IS_UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 
 _ENGLISH_FUNCTION_WORDS = frozenset(
