@@ -9,7 +9,7 @@ from typing import Literal
 
 from mnemoscope.core.identity import ItemId, ScenarioId, TurnId
 from mnemoscope.core.usage import Usage
-from mnemoscope.scenarios.records import Turn
+from mnemoscope.scenarios.records import MemoryPool, Turn
 
 __all__ = [
     "PROVENANCE_ORDER",
@@ -105,6 +105,8 @@ class Query:
     pool_ids: tuple[ItemId, ...] | None = None
     """Where a probe brings its own pool: the pool's item ids in the order shown."""
     probe_id: str | None = None
+    pool: MemoryPool | None = None
+    """The pool itself; only an architecture that gives a pool as it stands reads it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,12 @@ class MemoryStore(Protocol):
         sources: Sequence[Source],
         at: datetime | None,
         vector: Vectors | None = None,
+        seq: int | None = None,
     ) -> MemoryItem:
-        """Replace an item by a new version under a new id; the old one becomes a tombstone, sources are united."""
+        """Replace an item by a new version under a new id; the old one becomes a tombstone, sources are united.
+
+        `seq` is the index of the latest new source turn; None keeps the old one.
+        """
 
     def invalidate(self, item_id: ItemId, *, at: datetime | None) -> MemoryItem:
         """Turn an item into a tombstone; it is kept and no longer found."""

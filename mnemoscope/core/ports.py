@@ -153,6 +153,8 @@ class WritingTask:
     """True: the plan decided not to bring memory up."""
     unmet: tuple[str, ...] = ()
     """Slot ids that an earlier draft failed to realise."""
+    avoid: tuple[str, ...] = ()
+    """Facts that an earlier draft brought in although the plan keeps them out."""
     replicate: int = 0
 
 

@@ -20,6 +20,10 @@ class Usage:
     completion_tokens: int = 0
     embedded_texts: int = 0
     cache_hits: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens, counted in `prompt_tokens` too, that the endpoint read from its own cache."""
+    estimated_calls: int = 0
+    """Calls whose tokens are an estimate, because the endpoint reported none."""
 
     def __add__(self, other: Usage) -> Usage:
         phases = dict(self.calls_by_phase)
@@ -31,6 +35,8 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.embedded_texts + other.embedded_texts,
             self.cache_hits + other.cache_hits,
+            self.cached_tokens + other.cached_tokens,
+            self.estimated_calls + other.estimated_calls,
         )
 
     @property

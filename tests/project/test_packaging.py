@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -28,8 +29,13 @@ def tree_files() -> set[str]:
 
 
 def test_wheel_equals_tree(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"  # a build leaves files behind that would get into the next wheel
+    for top in ("mnemoscope", *FOLDERS):
+        shutil.copytree(ROOT / top, tree / top, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
     built = subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)],
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(tree)],
         capture_output=True,
         text=True,
         check=False,

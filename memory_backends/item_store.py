@@ -1,0 +1,261 @@
+"""Items with provenance, versions and tombstones, and the vector and lexical indexes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from mnemoscope.core.errors import BackendError, EmbedderMismatchError
+from mnemoscope.core.identity import ItemId, TurnId
+from mnemoscope.core.ports import Vectors
+from mnemoscope.memory_backends import _snapshot_format
+from mnemoscope.memory_backends.indexes.lexical import Bm25Index
+from mnemoscope.memory_backends.record import PROVENANCE_ORDER, MemoryItem, Snapshot, Source
+from mnemoscope.memory_backends.store import Hit, LexicalIndex, VectorIndex
+
+__all__ = ["ItemStore", "held_at", "united_sources"]
+
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+def held_at(item: MemoryItem, now: datetime | None) -> bool:
+    """Whether an item was known and not yet replaced or invalidated at `now`; None: at the end of what is stored."""
+    if now is None:
+        return item.valid_to is None
+    return (item.observed_at is None or item.observed_at <= now) and (item.valid_to is None or item.valid_to > now)
+
+
+def united_sources(*groups: Sequence[Source]) -> tuple[Source, ...]:
+    """Sources of all groups in order of first mention; a turn named twice keeps its tightest method and weight."""
+    best: dict[TurnId, Source] = {}
+    for source in (source for group in groups for source in group):
+        other = best.setdefault(source.turn_id, source)
+        if (PROVENANCE_ORDER.index(source.method), -source.weight) < (
+            PROVENANCE_ORDER.index(other.method),
+            -other.weight,
+        ):
+            best[source.turn_id] = source
+    return tuple(best.values())
+
+
+class ItemStore:
+    """A `MemoryStore` in memory, over one vector index, one lexical index, both, or none.
+
+    Tombstones stay in the indexes, so that a search at an earlier `now` finds what held then; BM25 frequencies
+    therefore count them. Not safe for concurrent writers: a memory serialises its own calls.
+
+    Args:
+        vector_index: An empty index; then every item is put with its vector.
+        lexical: True: BM25 with default parameters. An index: that one, empty.
+        embedder_id: Whose vectors they are; restoring checks it.
+    """
+
+    def __init__(
+        self,
+        vector_index: VectorIndex | None = None,
+        lexical: bool | LexicalIndex = False,
+        embedder_id: str | None = None,
+    ) -> None:
+        self._items: dict[ItemId, MemoryItem] = {}
+        self._vectors = vector_index
+        self._words: LexicalIndex | None = (Bm25Index() if lexical else None) if isinstance(lexical, bool) else lexical
+        self._embedder_id = embedder_id
+        self._snapshot: Snapshot | None = None
+
+    def __len__(self) -> int:
+        """Number of items, tombstones included."""
+        return len(self._items)
+
+    def put(self, items: Sequence[MemoryItem], vectors: Vectors | None = None) -> None:
+        """Add new items, with one vector row each where the store has a vector index; all of them or none.
+
+        Raises:
+            BackendError: A known id, an id given twice, vectors missing or of another shape, or vectors without an
+                index.
+        """
+        if not items:
+            return
+        ids = [item.id for item in items]
+        known = next((i for i in ids if i in self._items), None)
+        if known is not None or len(set(ids)) != len(ids):
+            raise BackendError(f"item {known or ids[0]!r} is already stored", phase="write")
+        if (vectors is None) != (self._vectors is None):
+            have = "needs" if vectors is None else "has no index for"
+            raise BackendError(f"this store {have} vectors", phase="write")
+        if self._vectors is not None and vectors is not None:
+            self._vectors.upsert(ids, vectors)
+        if self._words is not None:
+            self._words.upsert(ids, [item.text for item in items])
+        for item in items:
+            plain = item if item.score is None and item.rank is None else replace(item, score=None, rank=None)
+            self._items[item.id] = plain
+        self._snapshot = None
+
+    def update(
+        self,
+        item_id: ItemId,
+        *,
+        text: str,
+        sources: Sequence[Source],
+        at: datetime | None,
+        vector: Vectors | None = None,
+        seq: int | None = None,
+    ) -> MemoryItem:
+        """Replace an item by a new version; the old one becomes a tombstone at `at`.
+
+        Args:
+            item_id: A live item.
+            text: The new text.
+            sources: What the new text was made from; the old sources are kept with them.
+            at: When the conversation stated it; None keeps the old time.
+            vector: The new text's vector, where the store has a vector index.
+            seq: Index of the latest new source turn; None keeps the old one.
+
+        Returns:
+            The new version, under a new id (`note-3` becomes `note-3~2`, then `note-3~3`).
+
+        Raises:
+            KeyError: No such item.
+            BackendError: It is a tombstone already, or vectors are missing or do not fit.
+        """
+        old = self._live(item_id)
+        root = old.id.removesuffix(f"~{old.version}") if old.version > 1 else old.id
+        new = replace(
+            old,
+            id=ItemId(f"{root}~{old.version + 1}"),
+            text=text,
+            sources=united_sources(old.sources, sources),
+            observed_at=at if at is not None else old.observed_at,
+            valid_from=at if at is not None else old.valid_from,
+            seq_to=old.seq_to if seq is None else max(old.seq_to, seq),
+            version=old.version + 1,
+            supersedes=old.id,
+        )
+        self.put([new], None if vector is None else np.atleast_2d(vector))
+        self._bury(old, at)
+        return new
+
+    def invalidate(self, item_id: ItemId, *, at: datetime | None) -> MemoryItem:
+        """Turn an item into a tombstone; it is kept, and found only by searches at an earlier time.
+
+        Without a time it counts as invalid since it was observed.
+
+        Raises:
+            KeyError: No such item.
+            BackendError: It is a tombstone already.
+        """
+        return self._bury(self._live(item_id), at)
+
+    def get(self, item_id: ItemId) -> MemoryItem:
+        """One item by id, tombstones included; `KeyError` if there is none."""
+        return self._items[item_id]
+
+    def search_vector(self, vector: np.ndarray, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
+        """The `k` nearest items that held at `now`; a zero vector (a blank text) finds nothing.
+
+        Raises:
+            BackendError: The store has no vector index, or the vector does not fit it.
+        """
+        index = self._vectors
+        if index is None:
+            raise BackendError("this store has no vector index", phase="retrieve")
+        return self._held_best(lambda n: index.search(vector, n), k, now)
+
+    def search_lexical(self, text: str, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
+        """The `k` best items by BM25 that held at `now`, all with a score above zero.
+
+        Raises:
+            BackendError: The store has no lexical index.
+        """
+        index = self._words
+        if index is None:
+            raise BackendError("this store has no lexical index", phase="retrieve")
+        return self._held_best(lambda n: index.search(text, n), k, now)
+
+    def vectors(self, ids: Sequence[ItemId]) -> Vectors:
+        """The stored vectors of items, in this order; `KeyError` for an unknown id."""
+        if self._vectors is None:
+            raise BackendError("this store has no vector index", phase="retrieve")
+        return self._vectors.vectors(ids)
+
+    def items(self, *, tombstones: bool = False) -> Iterator[MemoryItem]:
+        """Stored items in order of writing."""
+        return (item for item in list(self._items.values()) if tombstones or item.is_live)
+
+    def snapshot(self) -> Snapshot:
+        """The whole store as canonical bytes: equal items in equal order give equal bytes."""
+        if self._snapshot is None:
+            vectors = None if self._vectors is None else self._vectors.vectors(list(self._items))
+            self._snapshot = _snapshot_format.encode(
+                list(self._items.values()), vectors, self._embedder_id, self._dim()
+            )
+        return self._snapshot
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Become what was stored; nothing changes where it cannot be read.
+
+        Raises:
+            EmbedderMismatchError: The vectors were made by another embedder or have another dimension.
+            BackendError: The snapshot is damaged or of another format.
+        """
+        items, vectors, embedder_id, dim = _snapshot_format.decode(snapshot)
+        if (embedder_id, dim) != (self._embedder_id, self._dim()):
+            raise EmbedderMismatchError(
+                stored_id=embedder_id or "no embedder",
+                stored_dim=dim or 0,
+                given_id=self._embedder_id or "no embedder",
+                given_dim=self._dim() or 0,
+            )
+        before = list(self._items)
+        ids = [item.id for item in items]
+        if self._vectors is not None and vectors is not None:
+            self._vectors.remove(before)
+            self._vectors.upsert(ids, vectors)
+        if self._words is not None:
+            self._words.remove(before)
+            self._words.upsert(ids, [item.text for item in items])
+        self._items = dict(zip(ids, items, strict=True))
+        self._snapshot = snapshot
+
+    def close(self) -> None:
+        """Release the vector index."""
+        if self._vectors is not None:
+            self._vectors.close()
+
+    def _dim(self) -> int | None:
+        return None if self._vectors is None else self._vectors.dim
+
+    def _live(self, item_id: ItemId) -> MemoryItem:
+        item = self._items[item_id]
+        if not item.is_live:
+            raise BackendError(f"item {item_id!r} was replaced or invalidated before", phase="write")
+        return item
+
+    def _bury(self, item: MemoryItem, at: datetime | None) -> MemoryItem:
+        dead = replace(item, valid_to=at or item.observed_at or _ALWAYS)
+        self._items[item.id] = dead
+        self._snapshot = None
+        return dead
+
+    def _held_best(self, search: Callable[[int], list[Hit]], k: int, now: datetime | None) -> list[MemoryItem]:
+        if k < 1:
+            return []
+        wanted = k
+        while True:
+            hits = search(wanted)
+            found = [(self._items[item_id], score) for item_id, score in hits]
+            held = [(item, score) for item, score in found if held_at(item, now)]
+            if len(held) >= k or len(hits) < wanted or wanted >= len(self._items):
+                break
+            wanted *= 4
+        held.sort(key=_by_score_time_id)
+        return [item.ranked(rank, score) for rank, (item, score) in enumerate(held[:k], start=1)]
+
+
+def _by_score_time_id(hit: tuple[MemoryItem, float]) -> tuple[float, int, datetime, ItemId]:
+    item, score = hit
+    return -score, item.seq_to, item.observed_at or _NEVER, item.id
