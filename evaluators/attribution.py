@@ -1,0 +1,178 @@
+"""Loss attribution: for each gold fact, the first stage on the way into the reply that lost it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from mnemoscope.core.language.tokens import content_tokens
+from mnemoscope.core.ports import UseDetector
+from mnemoscope.evaluators.case import EvaluationCase, joined_text
+from mnemoscope.evaluators.detectors.offline import examine
+from mnemoscope.evaluators.metrics.strategic import planned_sources
+from mnemoscope.memory_backends.record import MemoryItem
+from mnemoscope.scenarios.records import GoldFact
+
+__all__ = ["STAGES", "FactLoss", "Stage", "attribute", "funnel"]
+
+Stage = Literal["not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "kept"]
+STAGES: tuple[Stage, ...] = ("not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "kept")
+"""In the order in which a fact can be lost; `kept` is the outcome where it was not."""
+
+_SHARED = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class FactLoss:
+    """Where one gold fact of one cell went."""
+
+    fact_id: str
+    stage: Stage
+    """The first stage that lost it; `wrong` is said, but contradicted or given to somebody else."""
+    routes: Mapping[str, bool | None]
+    """What each stage found: `stored_provenance`, `stored_text`, `retrieved_provenance`, `retrieved_text`, `planned`,
+    `said`, `right`, `in_session`; None where a route cannot tell."""
+    disagreement: bool
+    """The routes by provenance and by text differ on storing or retrieving."""
+    non_monotone: bool
+    """A later stage has it although an earlier one lost it: said though not retrieved or not planned."""
+
+
+def attribute(case: EvaluationCase, detector: UseDetector) -> tuple[FactLoss, ...]:
+    """Follow each gold fact through the stages.
+
+    A fact is *stored* where every one of its sources is among the sources of a live item (any method but unknown),
+    *retrieved* where the given items name them all, *planned* where the must and nice slots' memories do (a profile
+    without a plan plans all that it is given), *said* where the detector finds it in the visible text, or where the
+    text says nearly that and clashes with it (`wrong`). A second route decides storing and retrieving by text: the
+    sources' texts stand verbatim in the items, or one item uses the fact as the detector sees it. Provenance decides
+    where the fact has sources and the items name any; text decides elsewhere. Facts whose sources all lie in the
+    current session are nobody's loss in storing, retrieving and planning: every system is given that session.
+
+    Args:
+        case: The cell. Attribution of a failed cell is empty: nothing is known about it.
+        detector: The scoring detector; never the one that sits in `verify`.
+
+    Returns:
+        One entry per gold fact, in the gold's order: the counts over stages add up to the number of facts.
+    """
+    if case.reply.status == "error":
+        return ()
+    return tuple(_follow(case, fact, detector) for fact in case.gold.facts)
+
+
+def funnel(losses: Iterable[FactLoss]) -> dict[Stage, int]:
+    """Facts by stage, every stage listed; the counts add up to the number of facts."""
+    counts = Counter(loss.stage for loss in losses)
+    return {stage: counts[stage] for stage in STAGES}
+
+
+def _follow(case: EvaluationCase, fact: GoldFact, detector: UseDetector) -> FactLoss:
+    retrieval = case.reply.retrieval
+    given = retrieval.given_items if retrieval is not None else ()
+    wanted = frozenset(fact.sources) - case.recent_ids
+    in_session = bool(fact.sources) and not wanted
+    stored = (
+        None if _nameless(case.stored.live) or not wanted else wanted <= (case.stored.sources | _pool_sources(case))
+    )
+    retrieved = None if _nameless(given) or not wanted else wanted <= _sources(given)
+    stored_text = _in_store(case, fact, wanted, detector)
+    retrieved_text = _in_items(case, fact, wanted, given, detector)
+    is_stored = stored if stored is not None else stored_text
+    is_retrieved = retrieved if retrieved is not None else retrieved_text
+    is_planned = _planned(case, fact, wanted, given, detector, is_retrieved)
+    finding = examine(case.reply.visible_text, fact.text)
+    used = detector.detect(case.reply.visible_text, fact.text).used
+    said = used or finding.clash is not None
+    passed = (
+        in_session or is_stored,
+        in_session or is_retrieved,
+        in_session or is_planned,
+        said,
+        used,
+    )
+    stage: Stage = next((lost for lost, ok in zip(STAGES, passed, strict=False) if not ok), "kept")
+    routes: dict[str, bool | None] = {
+        "stored_provenance": stored,
+        "stored_text": stored_text,
+        "retrieved_provenance": retrieved,
+        "retrieved_text": retrieved_text,
+        "planned": is_planned,
+        "said": said,
+        "right": used,
+        "in_session": in_session,
+    }
+    disagree = stored not in (None, stored_text) or retrieved not in (None, retrieved_text)
+    return FactLoss(fact.fact_id, stage, routes, disagree and not in_session, said and not all(passed[:3]))
+
+
+def _planned(
+    case: EvaluationCase,
+    fact: GoldFact,
+    wanted: frozenset[str],
+    given: tuple[MemoryItem, ...],
+    detector: UseDetector,
+    is_retrieved: bool,
+) -> bool:
+    plan = case.reply.plan
+    if plan is None:
+        return is_retrieved
+    sources = planned_sources(plan, given)
+    if wanted:
+        return wanted <= sources
+    chosen = tuple(item for item in given if item.id in sources)
+    return _in_items(case, fact, wanted, chosen, detector)
+
+
+def _nameless(items: tuple[MemoryItem, ...]) -> bool:
+    return bool(items) and not any(s.method != "unknown" for item in items for s in item.sources)
+
+
+def _sources(items: tuple[MemoryItem, ...]) -> frozenset[str]:
+    named = {s.turn_id for item in items for s in item.sources if s.method != "unknown"}
+    return frozenset(named) | {item.id for item in items}
+
+
+def _pool_sources(case: EvaluationCase) -> frozenset[str]:
+    """Pool items that a memory hands over as given, without storing them."""
+    retrieval = case.reply.retrieval
+    if case.stored.live or retrieval is None or not case.pool_texts:
+        return frozenset()
+    return _sources(retrieval.items) & frozenset(case.pool_texts)
+
+
+def _in_store(case: EvaluationCase, fact: GoldFact, wanted: frozenset[str], detector: UseDetector) -> bool:
+    if not case.stored.live:
+        retrieval = case.reply.retrieval
+        return retrieval is not None and _in_items(case, fact, wanted, retrieval.items, detector)
+    if _verbatim(case, wanted, case.stored.text):
+        return True
+    tokens = frozenset(content_tokens(fact.text))
+    near = (item for item, words in zip(case.stored.live, case.stored.words, strict=True) if _near(tokens, words))
+    return any(detector.detect(item.text, fact.text).used for item in near)
+
+
+def _in_items(
+    case: EvaluationCase,
+    fact: GoldFact,
+    wanted: frozenset[str],
+    items: tuple[MemoryItem, ...],
+    detector: UseDetector,
+) -> bool:
+    if _verbatim(case, wanted, joined_text(items)):
+        return True
+    tokens = frozenset(content_tokens(fact.text))
+    near = (item for item in items if _near(tokens, frozenset(content_tokens(item.text))))
+    return any(detector.detect(item.text, fact.text).used for item in near)
+
+
+def _verbatim(case: EvaluationCase, wanted: frozenset[str], text: str) -> bool:
+    texts = [case.source_text(source) for source in wanted]
+    return bool(texts) and all(one is not None and one.lower() in text for one in texts)
+
+
+def _near(tokens: frozenset[str], words: frozenset[str]) -> bool:
+    """A cheap look before the detector reads an item: most words must be there, unstemmed forms allowed for."""
+    return bool(tokens) and len(tokens & words) >= len(tokens) * (1 - _SHARED)

@@ -1,0 +1,70 @@
+"""What a metric is: a named rule from one case to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from mnemoscope.core.identity import canonical_json
+from mnemoscope.core.ports import UseDetector
+from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.scenarios.records import Gold, Probe
+
+__all__ = ["Metric", "excluded", "rounded", "scored"]
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """One metric with its parameters. `evaluate` is called only where `applies` holds and the cell did not fail."""
+
+    @property
+    def name(self) -> str:
+        """A name that `METRICS.create` reads back as this metric."""
+
+    @property
+    def family(self) -> str:
+        """Metrics of one family run in one node of the evaluator graph."""
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a smaller value is the better one."""
+
+    def applies(self, gold: Gold, probe: Probe) -> bool:
+        """Whether the probe belongs to the metric's family; elsewhere nothing is emitted."""
+
+    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+        """Verdicts on one case, in a fixed order; `not_applicable` with a reason where there is nothing to score."""
+
+
+def rounded(score: float) -> float:
+    """Scores are kept to six places, so that content hashes do not depend on the last bits."""
+    return round(float(score), 6)
+
+
+def scored(
+    metric: str,
+    score: float,
+    label: str,
+    *,
+    subject: str = "reply",
+    judge_key: str = "",
+    quote: str = "",
+    figures: Mapping[str, object] | None = None,
+) -> Verdict:
+    """A score with the figures behind it as JSON in `raw`."""
+    raw = canonical_json(dict(figures)) if figures else ""
+    return Verdict(metric, subject, label, rounded(score), judge_key=judge_key, raw=raw, quote=quote)
+
+
+def excluded(
+    metric: str,
+    reason: str,
+    *,
+    subject: str = "reply",
+    judge_key: str = "",
+    figures: Mapping[str, object] | None = None,
+) -> Verdict:
+    """No score, and why; the reason is the label, and exclusions are counted by it."""
+    raw = canonical_json(dict(figures)) if figures else ""
+    return Verdict(metric, subject, reason, None, "not_applicable", judge_key=judge_key, raw=raw)

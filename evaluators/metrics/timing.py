@@ -1,0 +1,85 @@
+"""Timing: is a memory brought up when that helps, and kept back when it hurts?
+
+``timing``, per fact that has windows: the moment is the last turn that the assistant knows (index ``cut - 1``). The
+fact is *due* where an open window holds the moment and no closed one does.
+
+- due and mentioned: `on-time`, 1
+- due and not mentioned: `missed`, 0
+- not due and mentioned: `mistimed`, 0; the figures say whether it lies `early` before, `late` after, or `between` the
+  open windows, or in a `closed` one
+- not due and not mentioned: `quiet`, 1
+
+A mention is what the detector finds in the visible text. Cases are labelled moments, which are common in benchmarks and
+rare in life: precision there is not precision at 14 moments per 1,000 turns. After MemUse (arXiv 2608.24189), where
+mistimed recalls cost 0.48 standard deviations of satisfaction; it publishes no such score.
+
+Trivial policies: never mentioning scores the share of facts that are not due, always mentioning the share that are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mnemoscope.core.ports import UseDetector
+from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.metrics.metric import scored
+from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.scenarios.records import Gold, Probe, Window
+
+__all__ = ["Timing", "place_of"]
+
+
+class Timing:
+    """`timing`: one verdict per fact with windows."""
+
+    name = "timing"
+    family = "timing"
+    lower_is_better = False
+
+    def applies(self, gold: Gold, probe: Probe) -> bool:
+        """Probes whose gold has windows."""
+        return bool(gold.windows)
+
+    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+        """One verdict per fact, subject its id, in the gold's order of facts."""
+        moment = max(0, case.probe.cut.seq - 1)
+        texts = {fact.fact_id: fact.text for fact in case.gold.facts}
+        verdicts = []
+        for fact_id in dict.fromkeys(window.fact_id for window in case.gold.windows):
+            if fact_id not in texts:
+                verdicts.append(
+                    Verdict(self.name, fact_id, "window of an unknown fact", None, "invalid", judge_key=detector.key)
+                )
+                continue
+            place = place_of(moment, [w for w in case.gold.windows if w.fact_id == fact_id])
+            use = detector.detect(case.reply.visible_text, texts[fact_id])
+            due = place == "open"
+            label = ("on-time" if due else "mistimed") if use.used else ("missed" if due else "quiet")
+            verdicts.append(
+                scored(
+                    self.name,
+                    float(use.used == due),
+                    label,
+                    subject=fact_id,
+                    judge_key=detector.key,
+                    quote=use.quote,
+                    figures={"place": place, "moment": moment},
+                )
+            )
+        return verdicts
+
+
+def place_of(moment: int, windows: Sequence[Window]) -> str:
+    """Where a turn lies among a fact's windows: `open`, `closed`, `early`, `late`, `between` or `outside`.
+
+    A closed window overrules an open one; `outside` is said where no window is open at any time.
+    """
+    inside = [w.kind for w in windows if w.from_index <= moment <= w.to_index]
+    if inside:
+        return "closed" if "closed" in inside else "open"
+    opened = [w for w in windows if w.kind == "open"]
+    if not opened:
+        return "outside"
+    if all(moment < w.from_index for w in opened):
+        return "early"
+    return "late" if all(moment > w.to_index for w in opened) else "between"

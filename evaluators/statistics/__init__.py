@@ -1,0 +1,23 @@
+"""Intervals, paired tests and corrections for many comparisons; all resampling is by cluster and seeded."""
+
+from __future__ import annotations
+
+from mnemoscope.core.lazy import lazy_names
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Interval": "intervals",
+        "PairedTest": "paired",
+        "bootstrap_columns": "bootstrap",
+        "cluster_bootstrap": "bootstrap",
+        "detectable_by_error": "paired",
+        "detectable_by_mcnemar": "paired",
+        "holm": "paired",
+        "mcnemar_exact": "paired",
+        "paired_difference": "paired",
+        "resample_counts": "bootstrap",
+        "sign_flip": "paired",
+        "wilson": "intervals",
+    },
+)

@@ -1,0 +1,190 @@
+"""Figures from verdicts: counts, both denominators, strata, pairs, speed."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mnemoscope.evaluators.aggregate import MetricRow, PairRow, ProbeFacts, ScoreRow, aggregate, macro
+
+
+def row(
+    system: str, probe: str, score: float | None, *, metric: str = "smc", status: str = "scored", label: str = "x",
+    subject: str = "reply", replicate: int = 0, judge: str = "j1",
+) -> ScoreRow:  # fmt: skip
+    return ScoreRow(system, "s", probe, replicate, metric, subject, label, score, status, judge)
+
+
+def facts(n: int, *, clusters: int = 4, strata: tuple[str, ...] = ()) -> dict[tuple[str, str], ProbeFacts]:
+    return {("s", f"p{i}"): ProbeFacts(f"c{i % clusters}", strata, "bench") for i in range(n)}
+
+
+def the(rows: tuple[MetricRow, ...], system: str = "a", stratum: str = "all", metric: str = "smc") -> MetricRow:
+    (found,) = [r for r in rows if (r.system, r.stratum, r.metric) == (system, stratum, metric)]
+    return found
+
+
+def test_errors_stay_in_the_strict_denominator(case_dir: Callable[[str], Path]) -> None:
+    folder = case_dir("MT-02")
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    rows = []
+    for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        status = entry["status"]
+        is_error = "error" in status
+        score = None if is_error else float(status == "right")
+        rows.append(row("a", entry["id"], score, status="error" if is_error else "scored", label=status))
+    probes = {("s", f"q{i}"): ProbeFacts(f"c{i}", (), "bench") for i in range(10)}
+    fine = [row("b", f"q{i}", 1.0) for i in range(10)]
+    found = aggregate([*rows, *fine], probes, resamples=200)
+    figure = the(found.metrics)
+    assert (figure.n_expected, figure.n_scored) == (expected["n_total"], expected["n_scored"])
+    assert round(figure.value or 0, 4) == expected["accuracy_on_scored"]
+    assert figure.value_strict == expected["accuracy_errors_as_wrong"]
+    assert figure.n_error == expected["errors"]
+    assert any("30% of a's cells failed and 0% of b's" in warning for warning in found.warnings)
+
+
+def test_missing_cells_are_counted_against_completeness(case_dir: Callable[[str], Path]) -> None:
+    folder = case_dir("MT-03")
+    instances = json.loads((folder / "instances.json").read_text(encoding="utf-8"))
+    replies = json.loads((folder / "responses.json").read_text(encoding="utf-8"))["natural"]
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    known = [entry["id"] for entry in instances]
+    probes = {("s", i): ProbeFacts(i, (), "bench") for i in known}
+    rows = [row("full", i, 1.0) for i in known] + [row("a", i, 1.0) for i in known if i in replies]
+    figure = the(aggregate(rows, probes, resamples=200).metrics)
+    assert (figure.n_expected, figure.n_scored) == (expected["n_expected"], expected["n_answered"])
+    assert figure.n_error == {"missing": len(expected["missing"])}
+    assert (figure.value, figure.value_strict) == (1.0, 0.6)
+    with pytest.raises(KeyError):
+        aggregate([row("a", "pos_99", 1.0)], probes)
+
+
+def test_exclusions_and_invalid_verdicts_are_no_zeros() -> None:
+    rows = [
+        row("a", "p0", 1.0),
+        row("a", "p1", None, status="not_applicable", label="no gold"),
+        row("a", "p2", None, status="not_applicable", label="no gold"),
+        row("a", "p3", None, status="invalid", label="unreadable"),
+    ]
+    figure = the(aggregate(rows, facts(4), resamples=200).metrics)
+    assert (figure.value, figure.value_strict) == (1.0, 0.5)
+    assert (figure.n_expected, figure.n_scored, figure.n_invalid) == (4, 1, 1)
+    assert figure.n_excluded == {"no gold": 2}
+    assert figure.n_expected == figure.n_scored + figure.n_invalid + sum(figure.n_error.values()) + 2
+    nothing = the(aggregate(rows[1:3], facts(4), resamples=200).metrics)
+    assert (nothing.value, nothing.value_strict, nothing.low, nothing.interval) == (None, None, None, "nothing scored")
+
+
+def test_a_failure_is_the_worst_score_where_lower_is_better() -> None:
+    rows = [row("a", "p0", 0.0, metric="cir"), row("a", "p1", None, metric="cir", status="error", label="timeout")]
+    figure = the(aggregate(rows, facts(2), resamples=200).metrics, metric="cir")
+    assert (figure.value, figure.value_strict) == (0.0, 0.5)
+
+
+def test_several_verdicts_on_a_cell_are_one_score() -> None:
+    rows = [
+        row("a", "p0", 1.0, subject="f1"), row("a", "p0", 0.0, subject="f2"), row("a", "p1", 1.0, subject="f1"),
+        row("a", "p2", 1.0, subject="f1"), row("a", "p2", None, subject="f2", status="error", label="boom"),
+    ]  # fmt: skip
+    figure = the(aggregate(rows, facts(3), resamples=200).metrics)
+    assert (figure.value, figure.n_expected, figure.n_scored, figure.n_error) == (0.75, 3, 2, {"boom": 1})
+
+
+def test_strata_benchmark_evidence_and_calibration() -> None:
+    probes = {("s", "p0"): ProbeFacts("c0", ("hard",), "x"), ("s", "p1"): ProbeFacts("c1", ("easy",), "y")}
+    rows = [row("a", "p0", 0.0), row("a", "p1", 1.0)]
+    found = aggregate(rows, probes, evidence={"a": "twin"}, kappa={"j1": 0.8}, resamples=200)
+    assert [r.stratum for r in found.metrics] == ["all", "easy", "hard", "x", "y"]
+    assert {r.stratum: r.value for r in found.metrics} == {"all": 0.5, "easy": 1.0, "hard": 0.0, "x": 0.0, "y": 1.0}
+    assert (found.metrics[0].evidence, found.metrics[0].kappa, found.metrics[0].judge_key) == ("twin", 0.8, "j1")
+    assert aggregate(rows, probes, resamples=200).metrics[0].kappa is None
+    mixed = aggregate([row("a", "p0", 0.0), row("a", "p1", 1.0, judge="j2")], probes, resamples=200)
+    assert any("several judges" in w for w in mixed.warnings)
+
+
+def test_micro_and_macro(case_dir: Callable[[str], Path]) -> None:
+    folder = case_dir("MT-04")
+    counts = json.loads((folder / "counts.json").read_text(encoding="utf-8"))
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    rows, probes = [], {}
+    for kind, count in counts.items():
+        for i in range(count["n"]):
+            probes["s", f"{kind}{i}"] = ProbeFacts(f"{kind}{i}", (kind,), "bench")
+            rows.append(row("a", f"{kind}{i}", float(i < count["correct"])))
+    found = aggregate(rows, probes, resamples=200).metrics
+    assert the(found).value == expected["overall_micro"]
+    assert {r.stratum: r.value for r in found if r.stratum in counts} == expected["per_type"]
+    assert macro(found, list(counts)) == pytest.approx(expected["task_averaged_macro"])
+    assert macro(found, ["absent"]) is None
+
+
+def test_intervals_by_kind() -> None:
+    binary = [row("a", f"p{i}", float(i % 3 == 0)) for i in range(12)]
+    assert the(aggregate(binary, facts(12, clusters=4), resamples=500).metrics).interval == "cluster-bootstrap"
+    independent = the(aggregate(binary, facts(12, clusters=12), resamples=500).metrics)
+    assert (independent.interval, independent.clusters) == ("wilson", 12)
+    never = the(aggregate([row("a", f"p{i}", 0.0) for i in range(12)], facts(12), resamples=500).metrics)
+    assert never.interval == "wilson" and never.high is not None and never.high > 0.2
+    one = the(aggregate(binary, facts(12, clusters=1), resamples=500).metrics)
+    assert (one.low, one.interval, one.clusters) == (None, "one cluster", 1)
+
+
+def test_pairs_are_by_shared_probe() -> None:
+    rows = [row("a", f"p{i}", 1.0) for i in range(10)] + [row("b", f"p{i}", float(i > 2)) for i in range(8)]
+    found = aggregate(rows, facts(10, clusters=5), resamples=500)
+    (pair,) = [p for p in found.pairs if p.stratum == "all"]
+    assert (pair.a, pair.b, pair.delta, pair.n, pair.clusters, pair.test) == ("a", "b", 0.375, 8, 5, "mcnemar-exact")
+    assert pair.p == 0.25
+    assert pair.low is not None and pair.high is not None and pair.low <= 0.375 <= pair.high
+    assert pair.mde is None  # three discordant pairs cannot show anything
+    flipped = aggregate(rows, facts(10, clusters=5), systems=["b", "a"], resamples=500)
+    (other,) = [p for p in flipped.pairs if p.stratum == "all"]
+    assert (other.delta, other.low, other.high) == (-0.375, -pair.high, -pair.low)
+
+
+def test_baseline_and_family_of_holm() -> None:
+    rng = random.Random(4)
+    rows = [row(s, f"p{i}", rng.random() + 0.3 * n, metric="recall@10") for n, s in enumerate("abc") for i in range(40)]
+    found = aggregate(rows, facts(40, clusters=10), baseline="a", resamples=500)
+    pairs: list[PairRow] = [p for p in found.pairs if p.stratum == "all"]
+    assert [(p.a, p.b) for p in pairs] == [("b", "a"), ("c", "a")]
+    assert all(p.test == "paired-t" and p.mde is not None and p.mde > 0 for p in pairs)
+    raw = sorted(p.p_clustered for p in pairs if p.p_clustered is not None)
+    assert min(p.p_adjusted or 0 for p in pairs) == pytest.approx(min(1.0, raw[0] * 2))
+    assert len([p for p in aggregate(rows, facts(40), resamples=200).pairs if p.stratum == "all"]) == 3
+
+
+def test_order_of_rows_and_replicates_do_not_matter() -> None:
+    rng = random.Random(2)
+    rows = [row(s, f"p{i}", rng.random(), replicate=r) for s in "ab" for i in range(20) for r in range(2)]
+    first = aggregate(rows, facts(20), resamples=300)
+    rng.shuffle(rows)
+    assert aggregate(rows, facts(20), resamples=300) == first
+    assert the(first.metrics).n_expected == 40
+    assert [p.n for p in first.pairs if p.stratum == "all"] == [20]
+
+
+@pytest.mark.slow
+def test_a_whole_benchmark_in_seconds() -> None:
+    rng = random.Random(1)
+    probes = {
+        (f"c{i % 10}", f"p{i}"): ProbeFacts(f"c{i % 10}", (f"k{i % 5}", "non-adversarial"), "locomo")
+        for i in range(1986)
+    }
+    rows = [
+        (f"sys{s}", scenario, probe, 0, f"m{m}", "reply", "x", float(rng.random() < 0.5), "scored", "j")
+        for s in range(7)
+        for (scenario, probe) in probes
+        for m in range(25)
+    ]
+    start = time.process_time()
+    found = aggregate(rows, probes)
+    assert time.process_time() - start < 30
+    assert len(found.metrics) == 7 * 25 * 8

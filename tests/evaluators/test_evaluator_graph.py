@@ -1,0 +1,145 @@
+"""The evaluator graph: families, errors as data, order, and its overhead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.identity import ItemId
+from mnemoscope.core.ports import Use, UseDetector
+from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
+from mnemoscope.evaluators.graph import Evaluator
+from mnemoscope.evaluators.metrics.metric import Metric, scored
+from mnemoscope.evaluators.metrics.registry import (
+    DEFAULT_METRICS,
+    METRICS,
+    default_metrics,
+    lower_is_better,
+    open_metrics,
+)
+from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.memory_backends.record import MemoryItem
+from mnemoscope.scenarios.records import Gold, GoldFact, Probe
+
+Make = Callable[..., EvaluationCase]
+
+
+class Counting(OfflineUseDetector):
+    """Counts what really reaches the detector."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def detect(self, reply: str, fact: str) -> Use:
+        self.calls.append((reply, fact))
+        return super().detect(reply, fact)
+
+
+class Failing:
+    """A metric that fails on one probe text."""
+
+    name, family, lower_is_better = "failing", "own", False
+
+    def applies(self, gold: Gold, probe: Probe) -> bool:
+        return True
+
+    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+        if case.probe.text == "17":
+            raise RuntimeError("the judge answered 500")
+        return [scored(self.name, 1.0, "fine")]
+
+
+class Picky(Failing):
+    name, family = "picky", "other"
+
+    def applies(self, gold: Gold, probe: Probe) -> bool:
+        raise ValueError("cannot say")
+
+
+def situational(make_case: Make) -> EvaluationCase:
+    pool = {f"i{n}": f"Tomasz has a {thing}." for n, thing in enumerate(("cat", "kiln", "van"))}
+    roles = {ItemId("i0"): "must", ItemId("i1"): "nice", ItemId("i2"): "irr"}
+    return make_case(
+        reply="Tomasz has a cat. Tomasz has a kiln.", gold=Gold(roles=roles), style="situational", pool=pool
+    )
+
+
+async def test_every_family_that_applies_and_none_else(make_case: Make, make_item: Callable[..., MemoryItem]) -> None:
+    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    gold = Gold(answers=("a cat",), evidence=("t1",), facts=(GoldFact(fact_id="f", text="Tomasz has a cat."),))
+    case = make_case(reply="a cat", gold=gold, items=[make_item("a", "cat", ["t1"])])
+    names = [v.metric for v in await evaluator.evaluate(case)]
+    assert {"recall@10", "recall-text@10", "answer-f1", "integration"} <= set(names)
+    assert not {"smc", "timing", "correction", "adversarial"} & set(names)
+    assert names == sorted(names)
+    assert await evaluator.evaluate(make_case(style="moment")) == ()
+
+
+async def test_verdicts_are_sorted_and_repeatable(make_case: Make) -> None:
+    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    first = await evaluator.evaluate(situational(make_case))
+    assert first == await evaluator.evaluate(situational(make_case))
+    assert [(v.metric, v.subject) for v in first] == sorted((v.metric, v.subject) for v in first)
+    assert [v.subject for v in first if v.metric == "use"] == ["i0", "i1", "i2"]
+
+
+async def test_each_pair_of_texts_is_detected_once(make_case: Make) -> None:
+    detector = Counting()
+    await Evaluator(default_metrics(), detector).evaluate(situational(make_case))
+    assert len(detector.calls) == len(set(detector.calls)) == 3
+
+
+async def test_one_failure_leaves_its_siblings_alone(make_case: Make) -> None:
+    evaluator = Evaluator((Failing(), Picky(), METRICS.create("answer-f1")), OfflineUseDetector())
+    gold = Gold(answers=("yes",))
+    found = [await evaluator.evaluate(make_case(text=str(n), reply="yes", gold=gold)) for n in range(50)]
+    of_failing = [v for verdicts in found for v in verdicts if v.metric == "failing"]
+    assert [v.status for v in of_failing].count("scored") == 49
+    (failed,) = [v for v in of_failing if v.status == "error"]
+    assert (failed.score, failed.label) == (None, "judge-error:RuntimeError")
+    assert "500" in failed.raw
+    assert all(v.score == 1.0 for verdicts in found for v in verdicts if v.metric == "answer-f1")
+    assert {v.label for verdicts in found for v in verdicts if v.metric == "picky"} == {"judge-error:ValueError"}
+
+
+async def test_a_failed_cell_is_an_error_of_each_metric_that_applies(make_case: Make) -> None:
+    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    case = make_case(gold=Gold(answers=("yes",), evidence=("t",)), error="timeout: no answer within 30 s", items=None)
+    verdicts = await evaluator.evaluate(case)
+    assert {"recall@10", "answer-f1"} <= {v.metric for v in verdicts}
+    assert {(v.status, v.score, v.label) for v in verdicts} == {("error", None, "answer-error:timeout")}
+    assert len({v.metric for v in verdicts}) == len(verdicts)
+
+
+async def test_overhead_of_an_evaluation(make_case: Make) -> None:
+    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    case = make_case(reply="yes", gold=Gold(answers=("yes",), evidence=("t1",)))
+    await evaluator.evaluate(case)
+    taken = []
+    for _ in range(10):
+        start = time.perf_counter()
+        await evaluator.evaluate(case)
+        taken.append(time.perf_counter() - start)
+    assert min(taken) < 0.02
+
+
+def test_default_metrics_round_trip() -> None:
+    metrics = default_metrics()
+    assert tuple(m.name for m in metrics) == DEFAULT_METRICS
+    for metric in metrics:
+        assert isinstance(metric, Metric)
+        assert METRICS.create(metric.name).name == metric.name
+    assert {m.name for m in metrics if m.lower_is_better} == {"cir", "cir(of=plan)", "false-correction"}
+    assert {name.partition("@")[0].partition("(")[0] for name in DEFAULT_METRICS} == set(METRICS)
+    assert lower_is_better("cir(of=plan)") and not lower_is_better("smc") and not lower_is_better("nobody-knows-it")
+    with pytest.raises(ConfigError, match="twice"):
+        open_metrics(["recall@10", "recall(10)", "recall@10"])
+
+
+def test_the_graph_can_be_drawn() -> None:
+    drawn = Evaluator(default_metrics(), OfflineUseDetector()).draw_mermaid()
+    assert all(family in drawn for family in ("retrieval", "strategic", "timing", "merge"))

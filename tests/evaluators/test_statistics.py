@@ -1,0 +1,158 @@
+"""Statistics: published reference values, properties, and coverage on simulated data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from mnemoscope.evaluators.statistics.bootstrap import cluster_bootstrap, resample_counts
+from mnemoscope.evaluators.statistics.intervals import wilson
+from mnemoscope.evaluators.statistics.paired import (
+    detectable_by_error,
+    detectable_by_mcnemar,
+    holm,
+    mcnemar_exact,
+    paired_difference,
+    sign_flip,
+)
+
+
+@pytest.mark.parametrize(
+    ("ones", "n", "low", "high"),
+    [
+        (42, 72, 0.468, 0.690),
+        (20, 72, 0.1876, 0.3905),
+        (16, 72, 0.1417, 0.3309),
+        (6, 72, 0.039, 0.170),
+        (0, 72, 0.0, 0.051),
+    ],
+)
+def test_wilson_reference_values(ones: int, n: int, low: float, high: float) -> None:
+    interval = wilson(ones, n)
+    assert (interval.low, interval.high) == (pytest.approx(low, abs=5e-4), pytest.approx(high, abs=5e-4))
+
+
+def test_wilson_of_nothing_and_of_nonsense() -> None:
+    assert (wilson(0, 0).low, wilson(0, 0).reason) == (None, "nothing scored")
+    with pytest.raises(ValueError, match="5 successes of 3"):
+        wilson(5, 3)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "p"),
+    [
+        *((23, 1, 2.98e-6), (22, 2, 3.59e-5), (9, 8, 1), (7, 8, 1), (8, 19, 0.0522)),
+        *((7, 19, 0.0290), (3, 12, 0.0352), (4, 11, 0.1185), (0, 0, 1)),
+    ],
+)
+def test_mcnemar_reference_values(a: int, b: int, p: float) -> None:
+    assert mcnemar_exact(a, b) == pytest.approx(p, rel=5e-3)
+    assert mcnemar_exact(a, b) == mcnemar_exact(b, a)
+
+
+def test_minimum_detectable_difference() -> None:
+    assert detectable_by_mcnemar(15, 72) == 9 / 72
+    assert detectable_by_mcnemar(5, 72) is None
+    assert detectable_by_mcnemar(6, 72) == 6 / 72
+    assert detectable_by_error(0.1) == pytest.approx(0.28, abs=1e-3)
+
+
+def test_small_samples_and_ties(case_dir: Callable[[str], Path]) -> None:
+    folder = case_dir("MT-07")
+    data = json.loads((folder / "paired.json").read_text(encoding="utf-8"))
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    a, b = data["backend_a"], data["backend_b"]
+    interval = wilson(sum(a), len(a))
+    assert [round(interval.low or 0, 4), round(interval.high or 0, 4)] == expected["wilson95_a"]
+    found = paired_difference(a, b, [str(i) for i in range(12)], seed=1)
+    assert (found.delta, found.p, found.test) == (0.0, expected["mcnemar_exact_p"], "mcnemar-exact")
+    assert found.low is not None and found.high is not None and found.low < 0 < found.high
+    single = wilson(1, 1)
+    assert [round(single.low or 0, 4), single.high] == expected["single"]["wilson95"]
+    assert paired_difference([], [], [], seed=1).delta is None
+
+
+def test_one_cluster_has_no_interval() -> None:
+    interval = cluster_bootstrap([0.0, 1.0], ["a", "a"], seed=1)
+    assert interval.low is None and interval.reason is not None and "one cluster" in interval.reason
+    found = paired_difference([1.0, 0.0], [0.0, 0.0], ["a", "a"], seed=1)
+    assert (found.delta, found.low, found.p_clustered, found.clusters) == (0.5, None, None, 1)
+    assert cluster_bootstrap([], [], seed=1).reason == "nothing scored"
+
+
+def test_the_ratio_not_the_mean_of_cluster_means() -> None:
+    # cluster a: 98 zeros, b: 2 ones; the ratio is .02, the mean of cluster means .5
+    interval = cluster_bootstrap([0.0] * 98 + [1.0] * 2, ["a"] * 98 + ["b"] * 2, seed=1, resamples=2_000)
+    counts = resample_counts(2, 2_000, 1)
+    ratios = counts[:, 1] * 2 / (counts[:, 0] * 98 + counts[:, 1] * 2)
+    assert (interval.low, interval.high) == tuple(np.quantile(ratios, [0.025, 0.975]))
+
+
+def test_draws_add_up() -> None:
+    counts = resample_counts(7, 500, 3)
+    assert (counts.sum(axis=1) == 7).all()
+    assert counts.mean(axis=0) == pytest.approx(np.ones(7), abs=0.15)
+
+
+values = st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abcde")), min_size=2, max_size=30)
+
+
+@settings(max_examples=30, deadline=None)
+@given(values, st.randoms(use_true_random=False))
+def test_bounds_and_order_of_rows(rows: list[tuple[float, str]], random: object) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, other = (
+        cluster_bootstrap([v for v, _ in r], [c for _, c in r], seed=5, resamples=300) for r in (rows, shuffled)
+    )
+    if one.low is None or one.high is None:
+        assert len({c for _, c in rows}) == 1
+        return
+    assert min(v for v, _ in rows) - 1e-9 <= one.low <= one.high <= max(v for v, _ in rows) + 1e-9
+    assert (one.low, one.high) == (pytest.approx(other.low), pytest.approx(other.high))
+
+
+@settings(max_examples=30, deadline=None)
+@given(values)
+def test_a_system_does_not_differ_from_itself(rows: list[tuple[float, str]]) -> None:
+    scores, clusters = [v for v, _ in rows], [c for _, c in rows]
+    found = paired_difference(scores, scores, clusters, seed=1, resamples=200)
+    assert (found.delta, found.p) == (0.0, 1.0)
+    assert found.p_clustered in (None, 1.0)
+
+
+def test_sign_flip_is_exact_for_few_clusters() -> None:
+    assert sign_flip(np.array([[1.0], [1.0], [1.0]]), seed=1)[0] == 2 / 8
+    assert sign_flip(np.ones((10, 1)), seed=1)[0] == 2 / 1024
+    many = sign_flip(np.ones((40, 1)), seed=1, resamples=999)[0]
+    assert many == 1 / 1_000
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([None, None]) == [None, None]
+    assert holm([0.2, None]) == [0.2, None]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_agrees_with_statsmodels(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
+
+
+def test_intervals_cover_the_truth_on_simulated_clusters() -> None:
+    rng = np.random.default_rng(11)
+    hits, rounds = 0, 120
+    for i in range(rounds):
+        means = np.clip(rng.normal(0.5, 0.15, size=40), 0.01, 0.99)
+        rows = [(float(rng.random() < m), str(c)) for c, m in enumerate(means) for _ in range(10)]
+        found = cluster_bootstrap([v for v, _ in rows], [c for _, c in rows], seed=i, resamples=400)
+        assert found.low is not None and found.high is not None
+        hits += found.low <= 0.5 <= found.high
+    assert 0.88 <= hits / rounds <= 0.995
