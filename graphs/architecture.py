@@ -1,0 +1,154 @@
+"""An architecture: how to remember, as a store, a WRITE graph and a READ graph with named nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from mnemoscope.core.spec import parse_spec
+from mnemoscope.graphs.backend import MemoryBackend, Ports
+from mnemoscope.graphs.registry import ARCHITECTURES
+from mnemoscope.graphs.spans import Node, spanned
+from mnemoscope.graphs.state import MemoryContext, ReadState, WriteState
+from mnemoscope.memory_backends.record import Capabilities
+from mnemoscope.memory_backends.store import MemoryStore
+from mnemoscope.scenarios.records import Turn
+
+__all__ = ["Architecture", "EvidenceClass", "Mode", "ReadGraph", "WriteGraph", "create_architecture", "read_graph",
+           "write_graph"]  # fmt: skip
+
+EvidenceClass = Literal["package", "model", "twin"]
+"""`package`: the system's own code or, for baselines, the exact method. `model`: written anew, with a model.
+`twin`: rules in the place of a model."""
+Mode = Literal["llm", "heuristic"]
+
+WriteGraph = StateGraph[WriteState, MemoryContext, WriteState, WriteState]
+ReadGraph = StateGraph[ReadState, MemoryContext, ReadState, ReadState]
+CompiledWrite = CompiledStateGraph[WriteState, MemoryContext, WriteState, WriteState]
+CompiledRead = CompiledStateGraph[ReadState, MemoryContext, ReadState, ReadState]
+
+
+def embeds_nothing(turns: Sequence[Turn]) -> Sequence[str]:
+    """The texts that an architecture without an embedder embeds."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A named way to remember. It is compiled once; each memory made from it is one run of its graphs.
+
+    `draw_mermaid` shows both graphs; `backend` makes a memory.
+    """
+
+    name: str
+    """With the parameters that differ from their defaults; `create_architecture(name)` gives the same again."""
+    summary: str
+    """One line for lists."""
+    capabilities: Capabilities
+    write: WriteGraph
+    read: ReadGraph
+    new_store: Callable[[Ports], MemoryStore]
+    """Makes an empty store."""
+    embeds: Callable[[Sequence[Turn]], Sequence[str]] = embeds_nothing
+    mode: Mode | None = None
+    """None where no part of it ever asks a language model."""
+    evidence_class: EvidenceClass = "package"
+
+    @cached_property
+    def write_graph(self) -> CompiledWrite:
+        """The WRITE graph, compiled on first use."""
+        return self.write.compile(name="write")
+
+    @cached_property
+    def read_graph(self) -> CompiledRead:
+        """The READ graph, compiled on first use."""
+        return self.read.compile(name="read")
+
+    def backend(self) -> MemoryBackend:
+        """A new memory; `open` it before use."""
+        from mnemoscope.graphs.compiled import GraphBackend
+
+        return GraphBackend(self)
+
+    def texts_to_embed(self, turns: Sequence[Turn]) -> Sequence[str]:
+        """What ingesting these turns will embed, in order, so that it can be embedded ahead in large batches.
+
+        Args:
+            turns: Whole sessions.
+        """
+        return self.embeds(turns)
+
+
+def create_architecture(text: str) -> Architecture:
+    """An architecture by name, with parameters: `dense(window=3,overlap=1)`, `my_file.py:mine`.
+
+    Raises:
+        UnknownNameError: No such name; the nearest are listed.
+        ConfigError: A parameter that it does not take, or out of its range.
+    """
+    return ARCHITECTURES.create(parse_spec(text))
+
+
+def write_graph(
+    nodes: Mapping[str, Node[WriteState, MemoryContext]],
+    *,
+    skip_after: Mapping[str, Callable[[WriteState], bool]] | None = None,
+) -> WriteGraph:
+    """A WRITE graph whose nodes run one after the other.
+
+    Args:
+        nodes: Name to node, in order.
+        skip_after: After these nodes the run ends where the test is true.
+    """
+    graph: WriteGraph = StateGraph(WriteState, context_schema=MemoryContext)
+    for name, node in nodes.items():
+        graph.add_node(name, spanned(f"write/{name}", node))
+    _chain(graph, list(nodes), skip_after or {})
+    return graph
+
+
+def read_graph(nodes: Mapping[str, Node[ReadState, MemoryContext]], *, together: Sequence[str] = ()) -> ReadGraph:
+    """A READ graph whose nodes run one after the other.
+
+    Args:
+        nodes: Name to node, in order.
+        together: The names of first nodes that run side by side; the next one waits for all of them.
+    """
+    graph: ReadGraph = StateGraph(ReadState, context_schema=MemoryContext)
+    for name, node in nodes.items():
+        graph.add_node(name, spanned(f"read/{name}", node))
+    rest = [name for name in nodes if name not in together]
+    for name in together:
+        graph.add_edge(START, name)
+    if together:
+        graph.add_edge(list(together), rest[0])
+    _chain(graph, rest, {}, start=not together)
+    return graph
+
+
+def _chain(
+    graph: StateGraph[Any, Any, Any, Any],
+    names: Sequence[str],
+    skip_after: Mapping[str, Callable[[Any], bool]],
+    *,
+    start: bool = True,
+) -> None:
+    if start:
+        graph.add_edge(START, names[0])
+    for name, following in zip(names, [*names[1:], END], strict=True):
+        if (test := skip_after.get(name)) is None:
+            graph.add_edge(name, following)
+        else:
+            graph.add_conditional_edges(name, _skipping(test, following), {following: following, END: END})
+
+
+def _skipping(test: Callable[[Any], bool], following: str) -> Callable[[Any], str]:
+    def route(state: Any) -> str:
+        return END if test(state) else following
+
+    return route

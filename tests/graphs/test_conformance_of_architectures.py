@@ -1,0 +1,55 @@
+"""Every bundled architecture passes the whole conformance kit; only rows that cannot concern it are left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemoscope.graphs.architecture import create_architecture
+from mnemoscope.graphs.conformance import run_conformance
+from mnemoscope.graphs.conformance.pytest_adapter import assert_row, conformance_rows
+
+NO_MODEL, NO_EMBEDDER = {"C10"}, {"C10", "C11", "C15"}
+DROPS = {"C01", "C02", "C03", "C04", "C05", "C06", "C24"}
+EXPECTED = {
+    "none": NO_EMBEDDER | DROPS,
+    "pool": NO_EMBEDDER | DROPS,
+    "oracle": NO_EMBEDDER,
+    "recent": NO_EMBEDDER,
+    "full-context": NO_EMBEDDER,
+    "bm25": NO_EMBEDDER,
+    "bm25(window=3,overlap=1)": NO_EMBEDDER,
+    "dense": NO_MODEL,
+    "dense(window=4,overlap=2)": NO_MODEL,
+    "hybrid": NO_MODEL,
+    "hybrid(window=3,overlap=1,depth=5)": NO_MODEL,
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_architecture_conforms(name: str) -> None:
+    report = run_conformance(create_architecture(name).backend, size=80)
+    assert report.passed, str(report)
+    assert len(report.rows) == 25
+    assert {row.id for row in report.rows if row.status == "not_applicable"} == EXPECTED[name]
+
+
+def test_atire_finds_nothing_by_words_that_every_turn_has() -> None:
+    report = run_conformance(create_architecture("bm25(method=atire)").backend, rows=["C01", "C02", "C05"])
+    assert [row.status for row in report.rows] == ["failed", "failed", "passed"]
+    assert "does not find 't0'" in report.rows[0].detail
+
+
+@conformance_rows
+def test_rows_run_one_by_one_under_pytest(row: str) -> None:
+    assert_row(create_architecture("bm25(window=2)").backend, row, size=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["recent", "full-context", "bm25(window=3,overlap=1)", "hybrid"])
+def test_five_thousand_turns(name: str) -> None:
+    report = run_conformance(create_architecture(name).backend, size=5_000, rows=["C22"])
+    assert report.passed, str(report)
+
+
+async def test_the_kit_runs_inside_a_running_loop() -> None:
+    assert run_conformance(create_architecture("none").backend, rows=["C18"]).passed
