@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import regex
 
@@ -18,6 +19,8 @@ _ENOUGH = 0.7
 """Share of a fact's words that must stand in the draft in the fact's order."""
 _OWN_SENTENCE = 4
 """A sentence of a turn with at least this many content words counts as the turn being brought in."""
+_KEPT = 4096
+"""Texts whose reading is kept: a draft is read against every slot, and a slot against every draft."""
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _PIECE = regex.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _SPACE = regex.compile(r"\s+")
@@ -83,7 +86,12 @@ class RealisationDetector:
         return best
 
 
-def _targets(fact: str) -> Iterator[str]:
+@lru_cache(maxsize=_KEPT)
+def _targets(fact: str) -> tuple[str, ...]:
+    return tuple(_read_targets(fact))
+
+
+def _read_targets(fact: str) -> Iterator[str]:
     units = read_units(fact)
     weights = [len(_pieces(unit.text)) + len(_numbers(unit.text)) for unit in units]
     for unit, weight in zip(units, weights, strict=True):
@@ -125,17 +133,23 @@ def _match(window: str, fact: str) -> Use:
 
 
 def _stands_whole(fact: str, window: str) -> bool:
+    return bool(_pieces(fact)) and _whole(fact).search(window) is not None
+
+
+@lru_cache(maxsize=_KEPT)
+def _whole(fact: str) -> regex.Pattern[str]:
     words = _SPACE.sub(" ", fact).strip().rstrip(".。!！")
-    return bool(_pieces(fact)) and regex.search(rf"(?<!\w){regex.escape(words)}(?!\w)", window) is not None
+    return regex.compile(rf"(?<!\w){regex.escape(words)}(?!\w)")
 
 
-def _pieces(text: str) -> list[_Piece]:
+@lru_cache(maxsize=_KEPT)
+def _pieces(text: str) -> tuple[_Piece, ...]:
     """Content words in order; numbers are looked for by themselves, because a date may be written in another order."""
-    return [
+    return tuple(
         _Piece(stem(match.group().lower()), match.start(), match.end())
         for match in _PIECE.finditer(text)
         if not _number_of(match.group()) and content_tokens(match.group())
-    ]
+    )
 
 
 def _number_of(word: str) -> str | None:
@@ -166,10 +180,11 @@ def _common(wanted: Sequence[str], found: Sequence[str]) -> list[int]:
     return places
 
 
-def _numbers(text: str) -> set[str]:
+@lru_cache(maxsize=_KEPT)
+def _numbers(text: str) -> frozenset[str]:
     digits = {_plain_number(match.group()) for match in _NUMBER.finditer(text)}
     words = {match.group() for match in _PIECE.finditer(text) if not match.group().isdecimal()}
-    return digits | {number for word in words if (number := _number_of(word))}
+    return frozenset(digits | {number for word in words if (number := _number_of(word))})
 
 
 def _plain_number(text: str) -> str:
@@ -185,7 +200,8 @@ def _names_stand(fact: str, window: str) -> bool:
     return opening is None or opening in standing or _ADDRESS.search(window) is not None
 
 
-def _names(fact: str) -> tuple[str | None, set[str]]:
+@lru_cache(maxsize=_KEPT)
+def _names(fact: str) -> tuple[str | None, frozenset[str]]:
     """The capitalised word that opens the fact, and the names after it."""
     opening: str | None = None
     names: set[str] = set()
@@ -199,4 +215,4 @@ def _names(fact: str) -> tuple[str | None, set[str]]:
                 names.add(stem(word))
             elif number == 0:
                 opening = stem(word)
-    return opening, names
+    return opening, frozenset(names)

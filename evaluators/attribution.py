@@ -12,6 +12,7 @@ from mnemoscope.core.ports import UseDetector
 from mnemoscope.evaluators.case import EvaluationCase, joined_text
 from mnemoscope.evaluators.detectors.offline import examine
 from mnemoscope.evaluators.metrics.strategic import planned_sources
+from mnemoscope.evaluators.metrics.timing import kept_back
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.records import GoldFact
 
@@ -56,11 +57,13 @@ def attribute(case: EvaluationCase, detector: UseDetector) -> tuple[FactLoss, ..
         detector: The scoring detector; never the one that sits in `verify`.
 
     Returns:
-        One entry per gold fact, in the gold's order: the counts over stages add up to the number of facts.
+        One entry per gold fact that the moment calls for, in the gold's order: the counts over stages add up to
+        their number. A fact with windows that are not open now is not wanted, so that its absence is no loss.
     """
     if case.reply.status == "error":
         return ()
-    return tuple(_follow(case, fact, detector) for fact in case.gold.facts)
+    silent = kept_back(case.gold, case.probe)
+    return tuple(_follow(case, fact, detector) for fact in case.gold.facts if fact.fact_id not in silent)
 
 
 def funnel(losses: Iterable[FactLoss]) -> dict[Stage, int]:

@@ -134,6 +134,8 @@ class Retrieval:
     """The memory block: the given items in the one format that all systems share."""
     context_tokens: int = 0
     usage: Usage = Usage()
+    ranked: bool = True
+    """The order means relevance; False where items come in the conversation's order."""
     mutated: bool = False
     truncated: bool = False
     """A budget cut the given items short."""

@@ -27,6 +27,7 @@ METRICS: Registry[Metric] = Registry(
         "pes": f"{_PACKAGE}.strategic:Pes",
         "precision": f"{_PACKAGE}.retrieval:Precision",
         "recall": f"{_PACKAGE}.retrieval:Recall",
+        "recall-given": f"{_PACKAGE}.retrieval:RecallGiven",
         "recall-text": f"{_PACKAGE}.retrieval_text:RecallText",
         "recall-tokens": f"{_PACKAGE}.retrieval:RecallTokens",
         "retained": f"{_PACKAGE}.retrieval_text:Retained",
@@ -39,12 +40,13 @@ METRICS: Registry[Metric] = Registry(
 """Metrics by name; third parties add theirs by the entry-point group `mnemoscope.metrics`."""
 
 DEFAULT_METRICS: tuple[str, ...] = (
-    "recall@1", "recall@3", "recall@4", "recall@5", "recall@10", "recall(5,provenance=loose)",
-    "recall(10,provenance=loose)", "precision@5", "precision@10", "recall-tokens(256)", "recall-tokens(512)",
-    "recall-tokens(1024)", "recall-tokens(2048)", "recall-tokens(4096)", "coverage@10", "lift@10", "recall-text@5",
-    "recall-text@10", "retained@5", "retained@10", "answer-f1", "adversarial", "smc", "pes", "cir", "smc(of=plan)",
-    "pes(of=plan)", "cir(of=plan)", "use", "integration", "correction", "false-correction", "timing",
-)  # fmt: skip
+    *("recall@1", "recall@3", "recall@4", "recall@5", "recall@10", "recall-given"),
+    *("recall(5,provenance=loose)", "recall(10,provenance=loose)", "precision@5", "precision@10"),
+    *("recall-tokens(256)", "recall-tokens(512)", "recall-tokens(1024)", "recall-tokens(2048)", "recall-tokens(4096)"),
+    *("coverage@10", "lift@10", "recall-text@5", "recall-text@10", "retained@5", "retained@10"),
+    *("answer-f1", "adversarial", "smc", "pes", "cir", "smc(of=plan)", "pes(of=plan)", "cir(of=plan)", "use"),
+    *("integration", "correction", "false-correction", "timing"),
+)
 """Names of the metrics that run unless others are asked for."""
 
 

@@ -6,14 +6,16 @@ of the ranking name as sources, and H the units of the history so far:
 - ``recall@k = |G ∩ R| / |G|`` (LoCoMo-Conv, retrieval metric; macro mean over probes)
 - ``precision@k = |G ∩ R| / |R|``
 - ``recall-tokens(N)``: recall of the leading items that fit whole into N tokens (`estimate_tokens`)
+- ``recall-given``: recall of what was handed over, for memories that keep the conversation's order
 - ``coverage@k = |R ∩ H| / |H|`` and ``lift@k = recall@k - coverage@k``: what recall is worth beyond handing over a lot
 
 ``provenance=strict`` (default) follows sources that are verbatim or cited, ``provenance=loose`` all but unknown ones.
 
 Deviations from the published metric: text never counts here (see `recall_text`); probes without resolvable gold are
 left out with a reason, never 0; questions that are unanswerable by design are left out, though they carry evidence;
-gold inside the current session is left out; an architecture whose items name no source is "n/a", not 0. Where k is at
-least the number of stored items, recall is true by construction and labelled "not informative".
+gold inside the current session is left out; a memory that hands over more than fits, in the conversation's order, has
+no ranking to cut and is left out; an architecture whose items name no source is "n/a", not 0. Where k is at least the
+number of stored items, recall is true by construction and labelled "not informative".
 
 Trivial policies: returning nothing has recall 0 (and no precision); returning everything has recall 1, coverage 1 and
 lift 0; a random subset has lift 0 in expectation.
@@ -40,10 +42,10 @@ from mnemoscope.evaluators.metrics._gold import (
 )
 from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
-from mnemoscope.memory_backends.record import MemoryItem
+from mnemoscope.memory_backends.record import MemoryItem, Retrieval
 from mnemoscope.scenarios.records import Gold, Probe
 
-__all__ = ["Coverage", "Lift", "Precision", "Recall", "RecallTokens", "fitting"]
+__all__ = ["Coverage", "Lift", "Precision", "Recall", "RecallGiven", "RecallTokens", "fitting"]
 
 NOT_INFORMATIVE = "not informative"
 _RULE = "provenance-1"
@@ -85,13 +87,16 @@ class _ByProvenance:
         if gold.reason is not None:
             figures = {"in_session": gold.in_session, "unresolvable": len(case.gold.unresolvable)}
             return self._excluded(gold.reason, figures)
-        items = self._cut(case.reply.retrieval.items)
+        retrieval = case.reply.retrieval
+        items = self._cut(retrieval)
+        if not retrieval.ranked and len(items) < retrieval.given:
+            return self._excluded("no ranking to cut")
         if not has_provenance(items):
             return self._excluded("n/a")
         return self._score(case, gold, items, units_of(case, items, self._methods))
 
-    def _cut(self, items: Sequence[MemoryItem]) -> Sequence[MemoryItem]:
-        return items[: self.size]
+    def _cut(self, retrieval: Retrieval) -> Sequence[MemoryItem]:
+        return retrieval.items[: self.size]
 
     def _score(
         self, case: EvaluationCase, gold: GoldUnits, items: Sequence[MemoryItem], found: frozenset[str]
@@ -129,6 +134,24 @@ class Recall(_ByProvenance):
         return self._scored(score, label, figures)
 
 
+class RecallGiven(Recall):
+    """`recall-given`: recall of everything that was handed to the assistant, ranked or not."""
+
+    def __init__(self, provenance: str = "strict") -> None:
+        super().__init__(1, provenance)
+        self.name = str(Spec("recall-given", (), {} if provenance == "strict" else {"provenance": provenance}))
+
+    def _cut(self, retrieval: Retrieval) -> Sequence[MemoryItem]:
+        return retrieval.given_items
+
+    def _informative(
+        self, case: EvaluationCase, score: float, items: Sequence[MemoryItem]
+    ) -> tuple[str, dict[str, object]]:
+        store = store_size(case)
+        figures: dict[str, object] = {"store": store, "returned": len(items)}
+        return (NOT_INFORMATIVE if 0 < store <= len(items) else label_of(score)), figures
+
+
 class Precision(_ByProvenance):
     """`precision@k`: share of the units behind the first k items that are gold; nothing returned has none."""
 
@@ -150,8 +173,8 @@ class RecallTokens(_ByProvenance):
     _base = "recall-tokens"
     _at = False
 
-    def _cut(self, items: Sequence[MemoryItem]) -> Sequence[MemoryItem]:
-        return fitting(items, self.size)
+    def _cut(self, retrieval: Retrieval) -> Sequence[MemoryItem]:
+        return fitting(retrieval.items, self.size)
 
     def _score(
         self, case: EvaluationCase, gold: GoldUnits, items: Sequence[MemoryItem], found: frozenset[str]

@@ -26,7 +26,7 @@ from mnemoscope.evaluators.metrics.metric import scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe, Window
 
-__all__ = ["Timing", "place_of"]
+__all__ = ["Timing", "kept_back", "moment_of", "place_of"]
 
 
 class Timing:
@@ -42,7 +42,7 @@ class Timing:
 
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """One verdict per fact, subject its id, in the gold's order of facts."""
-        moment = max(0, case.probe.cut.seq - 1)
+        moment = moment_of(case.probe)
         texts = {fact.fact_id: fact.text for fact in case.gold.facts}
         verdicts = []
         for fact_id in dict.fromkeys(window.fact_id for window in case.gold.windows):
@@ -83,3 +83,16 @@ def place_of(moment: int, windows: Sequence[Window]) -> str:
     if all(moment < w.from_index for w in opened):
         return "early"
     return "late" if all(moment > w.to_index for w in opened) else "between"
+
+
+def moment_of(probe: Probe) -> int:
+    """The turn that windows are compared with: the last one that the assistant knows."""
+    return max(0, probe.cut.seq - 1)
+
+
+def kept_back(gold: Gold, probe: Probe) -> frozenset[str]:
+    """Facts with windows of which none is open now: a good reply does not bring them up."""
+    by_fact: dict[str, list[Window]] = {}
+    for window in gold.windows:
+        by_fact.setdefault(window.fact_id, []).append(window)
+    return frozenset(fact for fact, windows in by_fact.items() if place_of(moment_of(probe), windows) != "open")

@@ -14,7 +14,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.graphs.plan import ResponsePlan, Slot
 from mnemoscope.memory_backends.record import MemoryItem
-from mnemoscope.scenarios.records import Gold, GoldFact, Turn
+from mnemoscope.scenarios.records import Gold, GoldFact, Turn, Window
 
 DETECTOR = OfflineUseDetector()
 Make = Callable[..., EvaluationCase]
@@ -154,3 +154,15 @@ def test_counts_add_up_and_an_oracle_only_moves_what_its_stage_lost(
     assert "not-retrieved" not in after
     for old, new in zip(before, after, strict=True):
         assert old == new or old == "not-retrieved"
+
+
+@pytest.mark.parametrize(("cut", "counted"), [(2, 0), (3, 1)])
+def test_a_fact_whose_window_is_not_open_is_not_wanted(
+    make_case: Make, history: list[Turn], cut: int, counted: int
+) -> None:
+    gold = Gold(
+        facts=(GoldFact(fact_id="f", text="The kiln broke.", sources=("t0",)),),
+        windows=(Window(fact_id="f", kind="open", from_index=2, to_index=3),),
+    )
+    case = make_case(style="moment", gold=gold, history=history, cut=cut)
+    assert len(attribute(case, DETECTOR)) == counted

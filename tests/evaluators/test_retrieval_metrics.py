@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -242,3 +243,15 @@ def test_rows_without_gold_leave_the_mean_alone(
     assert excluded == expected["excluded"]
     scores = [v.score for v in found.values() if v.score is not None]
     assert (sum(scores) / len(scores), len(scores)) == (expected["macro_recall"], expected["n"])
+
+
+def test_the_conversations_order_is_no_ranking(make_case: Make, make_item: MakeItem, history: list[Turn]) -> None:
+    kept = [make_item(turn.turn_id, turn.text, [turn.turn_id]) for turn in history if turn.text]
+    case = make_case(gold=Gold(evidence=("t3",)), history=history, items=kept)
+    assert case.reply.retrieval is not None
+    in_order = replace(case, reply=replace(case.reply, retrieval=replace(case.reply.retrieval, ranked=False)))
+    cut = only("recall@1", in_order)
+    assert (cut.score, cut.status, cut.label) == (None, "not_applicable", "no ranking to cut")
+    assert only("recall@1", case).score == 0.0
+    assert only("recall@10", in_order).score == 1.0  # nothing was cut off
+    assert (only("recall-given", in_order).score, only("recall-given", in_order).label) == (1.0, "not informative")
