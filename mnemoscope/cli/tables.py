@@ -1,0 +1,229 @@
+"""Comparison tables for a terminal of 80 columns: names give way, numbers never do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mnemoscope.comparison.comparing import BY
+from mnemoscope.comparison.strata import ALL, shown_strata, stratum_title
+from mnemoscope.comparison.summary import Comparison, Figure, Funnel, PairFigure, SystemView
+from mnemoscope.core.language.display import clip, visible_controls
+from mnemoscope.evaluators.attribution import STAGES
+from mnemoscope.evaluators.metrics.registry import lower_is_better
+
+__all__ = ["WIDTH", "comparison_tables", "plain_table"]
+
+WIDTH = 80
+_NAME, _NARROW, _PAIR = 27, 19, 32
+_PAIRS_SHOWN = 12
+"""Differences that a table shows of each metric; JSON, CSV and the report have all."""
+
+
+def plain_table(title: str = "", caption: str = "") -> Table:
+    """An empty table in the one style of this program."""
+    return Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        caption=caption or None,
+        caption_justify="left",
+        caption_style="dim",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+    )
+
+
+def comparison_tables(comparison: Comparison, *, by: str | None) -> Iterator[RenderableType]:
+    """One table per headline figure, then the losses, the differences, and how many cells are there.
+
+    Args:
+        comparison: What to print.
+        by: As given to `compare_runs`; with it, tables have a row per system and stratum.
+    """
+    for benchmark, headlines in comparison.headlines.items():
+        for metric, stratum in headlines:
+            figures = [f for f in comparison.metrics if f.benchmark == benchmark and f.metric == metric]
+            if by is not None:
+                yield _strata_table(comparison, benchmark, metric, figures, whole=by not in BY)
+            else:
+                yield _figure_table(comparison, benchmark, metric, stratum, figures)
+    if by is None and comparison.funnels:
+        yield _funnel_table(comparison.funnels)
+    if by is None:
+        for benchmark, headlines in comparison.headlines.items():
+            for metric, stratum in headlines:
+                wanted = (benchmark, metric, stratum)
+                pairs = [p for p in comparison.pairs if (p.benchmark, p.metric, p.stratum) == wanted]
+                if pairs:
+                    yield _pair_table(benchmark, metric, stratum, pairs, comparison.baseline)
+    yield _state(comparison)
+
+
+def _state(comparison: Comparison) -> str:
+    done, failed = (sum(getattr(s, f"cells_{what}") for s in comparison.systems) for what in ("done", "failed"))
+    expected = sum(s.cells_expected for s in comparison.systems)
+    state = "complete" if comparison.is_complete else "incomplete"
+    return f"{state}: {done:,} of {expected:,} cells, {failed:,} failed"
+
+
+def _name(text: str, limit: int = _NAME) -> Text:
+    return Text(visible_controls(clip(text, limit)), no_wrap=True)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value * 100:.1f}"
+
+
+def _span(figure: Figure) -> str:
+    if figure.value is None:
+        return "–"
+    if figure.low is None:
+        return f"{_percent(figure.value)} [ – ]"
+    return f"{_percent(figure.value)} [{_percent(figure.low)}, {_percent(figure.high)}]"
+
+
+def _marks(view: SystemView) -> str:
+    marks = [view.row.evidence_class, view.row.mode, "reads gold" if view.row.privileged else ""]
+    marks.append("" if view.is_complete else "incomplete")
+    return ", ".join(mark for mark in marks if mark)
+
+
+def _title(benchmark: str, metric: str, stratum: str) -> str:
+    where = "" if stratum == ALL else f" · {stratum_title(benchmark, stratum)}"
+    return f"{metric} · {benchmark}{where}" + (" · lower is better" if lower_is_better(metric) else "")
+
+
+def _judge(figures: Sequence[Figure]) -> str:
+    figure = next((f for f in figures if f.judge_key), None)
+    if figure is None:
+        return ""
+    if not figure.judged:
+        return f"rule: {figure.judge_key}"
+    calibration = "uncalibrated" if figure.kappa is None else f"κ = {figure.kappa:.2f}"
+    return f"judge: {figure.judge_key} ({calibration})"
+
+
+def _ordered(comparison: Comparison, figures: dict[str, Figure], metric: str) -> list[SystemView]:
+    sign = 1 if lower_is_better(metric) else -1
+
+    def key(view: SystemView) -> tuple[bool, bool, float, int]:
+        value = figures[view.name].value if view.name in figures else None
+        return (view.row.privileged, value is None, sign * (value or 0.0), view.row.position)
+
+    return sorted(comparison.systems, key=key)
+
+
+def _figure_table(
+    comparison: Comparison, benchmark: str, metric: str, stratum: str, figures: Sequence[Figure]
+) -> RenderableType:
+    found = {f.system: f for f in figures if f.stratum == stratum}
+    failed = any(f.n_failed for f in found.values())
+    table = plain_table(_title(benchmark, metric, stratum), _caption(found, failed))
+    width = _NARROW if failed else _NAME
+    table.add_column("system", min_width=8, max_width=width, overflow="ellipsis", no_wrap=True)
+    table.add_column("% [95 % interval]", justify="right", no_wrap=True, min_width=19)
+    table.add_column("n", justify="right", no_wrap=True, min_width=9)
+    if failed:
+        table.add_column("strict", justify="right", no_wrap=True, min_width=6)
+    table.add_column("evidence", max_width=19, overflow="fold")
+    for view in _ordered(comparison, found, metric):
+        if (figure := found.get(view.name)) is None:
+            continue
+        cells: list[str | Text] = [_name(view.name, width), _span(figure), f"{figure.n_scored}/{figure.n_expected}"]
+        cells += [_percent(figure.strict) if figure.n_failed else ""] if failed else []
+        table.add_row(*cells, _marks(view), style="dim" if view.row.privileged else None)
+    return Group(table, Text(""))
+
+
+def _caption(found: dict[str, Figure], failed: bool) -> str:
+    lines = [_judge(list(found.values()))]
+    if any(f.low is None and f.value is not None for f in found.values()):
+        lines.append("[ – ]: one cluster, so no interval")
+    if failed:
+        causes: dict[str, int] = {}
+        for figure in found.values():
+            for cause, count in (
+                *figure.n_error.items(),
+                *((("invalid", figure.n_invalid),) if figure.n_invalid else ()),
+            ):
+                causes[cause] = causes.get(cause, 0) + count
+        said = ", ".join(f"{cause} {count}" for cause, count in sorted(causes.items()))
+        lines.append(f"strict counts failures as the worst outcome: {said}")
+    return "\n".join(line for line in lines if line)
+
+
+def _strata_table(
+    comparison: Comparison, benchmark: str, metric: str, figures: Sequence[Figure], *, whole: bool
+) -> RenderableType:
+    strata = shown_strata(benchmark, (f.stratum for f in figures if f.n_expected))
+    table = plain_table(_title(benchmark, metric, ALL), _judge(figures))
+    table.add_column("stratum", max_width=22, overflow="ellipsis", no_wrap=True)
+    table.add_column("system", max_width=_NAME, overflow="ellipsis", no_wrap=True)
+    table.add_column("% [95 % interval]", justify="right", no_wrap=True, min_width=19)
+    table.add_column("n", justify="right", no_wrap=True, min_width=9)
+    for stratum in strata:
+        if whole and stratum == ALL:
+            continue
+        found = {f.system: f for f in figures if f.stratum == stratum}
+        label = _name(stratum_title(benchmark, stratum), 22)
+        for view in _ordered(comparison, found, metric):
+            if (figure := found.get(view.name)) is not None:
+                table.add_row(label, _name(view.name), _span(figure), f"{figure.n_scored}/{figure.n_expected}")
+                label = Text("")
+        table.add_section()
+    return Group(table, Text(""))
+
+
+def _funnel_table(funnels: Sequence[Funnel]) -> RenderableType:
+    table = plain_table(
+        "where gold facts were lost", "one row adds up to its facts; right = said, and not contradicted"
+    )
+    table.add_column("system", max_width=_NAME, overflow="ellipsis", no_wrap=True)
+    heads = {"kept": "right", "not-stored": "stored", "not-retrieved": "retr.", "not-planned": "planned"}
+    for stage in STAGES:
+        head = heads.get(stage, stage.removeprefix("not-"))
+        table.add_column(
+            head if stage in ("kept", "wrong") else f"not\n{head}", justify="right", no_wrap=True, min_width=5
+        )
+    table.add_column("facts", justify="right", no_wrap=True, min_width=5)
+    for funnel in funnels:
+        table.add_row(_name(funnel.system), *(str(funnel.stages[stage]) for stage in STAGES), str(funnel.facts))
+    return Group(table, Text(""))
+
+
+def _pair_table(
+    benchmark: str, metric: str, stratum: str, pairs: Sequence[PairFigure], baseline: str | None
+) -> RenderableType:
+    ordered = sorted(pairs, key=lambda p: (not p.comparable, -abs(p.delta or 0.0), p.a, p.b))
+    shown = ordered[:_PAIRS_SHOWN]
+    notes = [
+        f"test: {pairs[0].test}; p: by cluster, after Holm; * below .05;",
+        "(p): not comparable; mde: detectable at 80 %",
+    ]
+    if len(ordered) > len(shown):
+        notes.append(f"the {len(shown)} largest of {len(ordered)} pairs; --json has all")
+    table = plain_table(f"difference in {_title(benchmark, metric, stratum)}", "\n".join(notes))
+    table.add_column(f"a − {clip(baseline, 26)}" if baseline else "a − b", max_width=_PAIR, overflow="fold")
+    table.add_column("points [interval]", justify="right", no_wrap=True, min_width=19)
+    table.add_column("p", justify="right", no_wrap=True, min_width=6)
+    table.add_column("n/cl", justify="right", no_wrap=True, min_width=6)
+    table.add_column("mde", justify="right", no_wrap=True, min_width=4)
+    for pair in shown:
+        delta = "–" if pair.delta is None else f"{pair.delta * 100:+.1f}"
+        if pair.low is not None and pair.high is not None:
+            delta += f" [{pair.low * 100:+.1f}, {pair.high * 100:+.1f}]"
+        p = "–" if pair.p_adjusted is None else f"{pair.p_adjusted:.3f}".removeprefix("0")
+        p = f"({p})" if not pair.comparable else f"{p}*" if pair.is_significant else p
+        mde = "–" if pair.mde is None else f"{pair.mde * 100:.0f}"
+        names = visible_controls(clip(pair.a, _PAIR))
+        names += "" if baseline else f"\n− {visible_controls(clip(pair.b, _PAIR - 2))}"
+        table.add_row(Text(names), delta, p, f"{pair.n}/{pair.clusters}", mde, style=None if pair.comparable else "dim")
+    return Group(table, Text(""))

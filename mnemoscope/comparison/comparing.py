@@ -1,0 +1,241 @@
+"""Run files to one summary: figures and differences per benchmark, and everything that must be said beside them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+from mnemoscope.comparison.caveats import caveats, unequal_settings
+from mnemoscope.comparison.headline import headline_metrics, headlines_for
+from mnemoscope.comparison.merging import RunSet, open_runs
+from mnemoscope.comparison.strata import ALL, stratum_title
+from mnemoscope.comparison.summary import Comparison, Figure, PairFigure, SystemView
+from mnemoscope.comparison.tallies import costs, funnels, system_views
+from mnemoscope.core.errors import ConfigError, UnknownNameError
+from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, ProbeFacts, aggregate
+from mnemoscope.evaluators.metrics.registry import METRICS
+from mnemoscope.runfile.rows import ProbeRow, VerdictRow
+
+__all__ = ["ALL_PAIRS_LIMIT", "BY", "ERROR_SHARE_GAP", "compare_runs", "compare_set"]
+
+ALL_PAIRS_LIMIT = 8
+"""Systems up to which every pair is compared; above it, each with the baseline."""
+ERROR_SHARE_GAP = 0.05
+"""Two systems whose shares of failed cells differ by more get no significance mark."""
+
+BY = ("stratum", "style", "scenario", "cluster")
+"""What probes can be grouped by."""
+_BASELINES = ("recent", "full-context", "bm25", "none")
+
+
+def compare_runs(
+    paths: Sequence[str | Path],
+    metrics: Sequence[str] | Literal["headline"] | None = None,
+    by: str | None = None,
+    baseline: str | None = None,
+) -> Comparison:
+    """Compare the systems of one or more run files.
+
+    Args:
+        paths: Run files; systems of one name are merged where their settings agree.
+        metrics: Names of the metrics wanted; `headline`: the few that tables show of each benchmark; None: all.
+        by: Group probes by `stratum` (as the benchmark names them; the default), `style`, `scenario` or `cluster`, or
+            the name or number of one stratum, which alone is kept beside the whole.
+        baseline: Compare every system with this one. None: all pairs up to eight systems, above that the first of
+            recent, full-context, bm25 and none that is there.
+
+    Returns:
+        The summary. Figures carry 95 % intervals; pairs carry p-values adjusted after Holm.
+
+    Raises:
+        UnknownNameError: A metric, a stratum or a baseline that the runs do not hold; the nearest are listed.
+        RunFileError: A file cannot be read, or two hold different data under one name.
+
+    Example:
+        >>> compare_runs(["run.db"], metrics=["recall@10"]).to_json()["pairs"]  # doctest: +SKIP
+    """
+    with open_runs(paths) as runs:
+        return compare_set(runs, metrics, by, baseline)
+
+
+def compare_set(
+    runs: RunSet,
+    metrics: Sequence[str] | Literal["headline"] | None = None,
+    by: str | None = None,
+    baseline: str | None = None,
+) -> Comparison:
+    """As `compare_runs`, over files that are already open."""
+    named = () if metrics is None or metrics == "headline" else _written(metrics)
+    systems = system_views(runs)
+    names = [system.name for system in systems]
+    chosen = _baseline(systems, baseline)
+    rows = _rows_by_benchmark(runs, named, headline_only=metrics == "headline")
+    kept = _kept_stratum(runs.probes(), by)
+    judges = {key for member in runs.members if (key := member.run.meta.keys.get("detector"))}
+    evidence = {system.name: system.row.evidence_class for system in systems}
+    figures: list[Figure] = []
+    pairs: list[PairFigure] = []
+    warned: list[str] = []
+    several = len(rows) > 1
+    for benchmark, scored in rows.items():
+        facts = {
+            (p.scenario_id, p.probe_id): ProbeFacts(p.cluster, _groups(p, by), ALL)
+            for p in runs.probes()
+            if p.benchmark == benchmark
+        }
+        found = aggregate(
+            scored, facts, systems=names, evidence=evidence, baseline=chosen, max_error_gap=ERROR_SHARE_GAP
+        )
+        part = [_figure(row, benchmark, judges) for row in found.metrics if _is_kept(row.stratum, kept)]
+        figures += part
+        pairs += _pairs(found, benchmark, part, systems, kept)
+        warned += [f"{benchmark}: {text}" if several else text for text in found.warnings]
+    return Comparison(
+        systems=systems,
+        metrics=tuple(figures),
+        pairs=tuple(pairs),
+        warnings=caveats(runs, systems, figures, warned),
+        funnels=funnels(runs),
+        costs=costs(runs),
+        headlines={benchmark: headlines_for(benchmark, figures, named) for benchmark in rows},
+        baseline=chosen,
+    )
+
+
+def _written(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Metric names as verdicts carry them: `recall(10)` is `recall@10`."""
+    found = []
+    for name in metrics:
+        try:
+            found.append(METRICS.create(name).name)
+        except ConfigError:
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def _rows_by_benchmark(runs: RunSet, metrics: Sequence[str], *, headline_only: bool) -> dict[str, list[VerdictRow]]:
+    benchmarks = {row.scenario_id: row.benchmark for row in runs.scenarios()}
+    rows: dict[str, list[VerdictRow]] = {benchmark: [] for benchmark in benchmarks.values()}
+    wanted = {benchmark: headline_metrics(benchmark) if headline_only else frozenset(metrics) for benchmark in rows}
+    seen: set[str] = set()
+    for row in runs.verdict_rows():
+        benchmark = benchmarks[row.scenario_id]
+        seen.add(row.metric)
+        if not wanted[benchmark] or row.metric in wanted[benchmark]:
+            rows[benchmark].append(row)
+    for name in metrics:
+        if name not in seen:
+            raise UnknownNameError("metric in these runs", name, _nearest(name, seen))
+    return rows
+
+
+def _baseline(systems: Sequence[SystemView], baseline: str | None) -> str | None:
+    names = [system.name for system in systems]
+    if baseline is not None:
+        if baseline not in names:
+            raise UnknownNameError("system in these runs", baseline, _nearest(baseline, names))
+        return baseline
+    if len(names) <= ALL_PAIRS_LIMIT:
+        return None
+    fair = [system for system in systems if not system.row.privileged] or list(systems)
+    by_memory = {system.row.memory.partition("(")[0]: system.name for system in reversed(fair)}
+    return next((by_memory[memory] for memory in _BASELINES if memory in by_memory), fair[0].name)
+
+
+def _groups(probe: ProbeRow, by: str | None) -> tuple[str, ...]:
+    if by == "style":
+        return (probe.style,)
+    if by == "scenario":
+        return (probe.scenario_id,)
+    return (probe.cluster,) if by == "cluster" else probe.strata
+
+
+def _kept_stratum(probes: Iterable[ProbeRow], by: str | None) -> str | None:
+    """The one stratum that `by` names; None where it names a way of grouping, or nothing."""
+    if by is None or by in BY:
+        return None
+    known: dict[str, str] = {}
+    for probe in probes:
+        for stratum in probe.strata:
+            title = stratum_title(probe.benchmark, stratum)
+            known |= {stratum: stratum, title: stratum, title.partition(" ")[0]: stratum}
+    if by not in known:
+        raise UnknownNameError("stratum in these runs", by, _nearest(by, [*BY, *known]))
+    return known[by]
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    names = sorted(set(known))
+    return difflib.get_close_matches(name, names, n=3, cutoff=0.3) or names[:3]
+
+
+def _is_kept(stratum: str, kept: str | None) -> bool:
+    return kept is None or stratum in (ALL, kept)
+
+
+def _figure(row: MetricRow, benchmark: str, judges: Iterable[str]) -> Figure:
+    return Figure(
+        metric=row.metric,
+        system=row.system,
+        stratum=row.stratum,
+        benchmark=benchmark,
+        n_expected=row.n_expected,
+        n_scored=row.n_scored,
+        n_error=row.n_error,
+        n_invalid=row.n_invalid,
+        n_excluded=row.n_excluded,
+        value=row.value,
+        low=row.low,
+        high=row.high,
+        strict=row.value_strict,
+        clusters=row.clusters,
+        judge_key=row.judge_key,
+        kappa=row.kappa,
+        evidence=row.evidence,
+        judged=any(key in row.judge_key for key in judges),
+        interval=row.interval,
+    )
+
+
+def _pairs(
+    found: Aggregates, benchmark: str, figures: Sequence[Figure], systems: Sequence[SystemView], kept: str | None
+) -> list[PairFigure]:
+    fair = _fair_pairs(systems)
+    failed = {(f.metric, f.stratum, f.system): f.n_failed / f.n_expected for f in figures if f.n_expected}
+    share: Callable[[PairRow, str], float] = lambda row, name: failed.get((row.metric, row.stratum, name), 0.0)  # noqa: E731
+    return [
+        PairFigure(
+            metric=row.metric,
+            stratum=row.stratum,
+            benchmark=benchmark,
+            a=row.a,
+            b=row.b,
+            delta=row.delta,
+            low=row.low,
+            high=row.high,
+            p=row.p,
+            p_clustered=row.p_clustered,
+            p_adjusted=row.p_adjusted,
+            test=row.test,
+            n=row.n,
+            clusters=row.clusters,
+            mde=row.mde,
+            comparable=fair[frozenset((row.a, row.b))]
+            and abs(share(row, row.a) - share(row, row.b)) <= ERROR_SHARE_GAP,
+        )
+        for row in found.pairs
+        if _is_kept(row.stratum, kept)
+    ]
+
+
+def _fair_pairs(systems: Sequence[SystemView]) -> Mapping[frozenset[str], bool]:
+    """Whether a significance mark may be set for two systems at all."""
+    return {
+        frozenset((a.name, b.name)): a.row.evidence_class == b.row.evidence_class
+        and not (a.row.privileged or b.row.privileged)
+        and not unequal_settings(a, b)
+        for a, b in combinations(systems, 2)
+    }

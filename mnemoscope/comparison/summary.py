@@ -1,0 +1,249 @@
+"""The one summary that terminal, exports and report all print: figures, pairs, losses, costs, warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from mnemoscope.runfile.rows import SystemRow
+
+__all__ = ["Comparison", "Cost", "Figure", "Funnel", "Headline", "PairFigure", "SystemView", "finite"]
+
+
+def finite(value: float | None) -> float | None:
+    """A figure to 1e-6 as JSON can hold it; None for what is missing, not a number or infinite.
+
+    Example:
+        >>> finite(float("nan")) is None, finite(2 / 3)
+        (True, 0.666667)
+    """
+    if value is None or not math.isfinite(value):
+        return None
+    return round(float(value), 6) + 0.0
+
+
+class Headline(NamedTuple):
+    """One metric in one stratum: what a table shows unless asked for others."""
+
+    metric: str
+    stratum: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemView:
+    """One system, with the conditions that its figures hold under."""
+
+    row: SystemRow
+    files: tuple[str, ...]
+    """Labels of the run files that it comes from."""
+    settings: Mapping[str, str]
+    cells_expected: int
+    cells_done: int
+    cells_failed: int
+
+    @property
+    def name(self) -> str:
+        """The name that figures refer to."""
+        return self.row.name
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell has an outcome, failed ones included."""
+        return self.cells_done == self.cells_expected
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        return {
+            "system": self.row.name,
+            "memory": self.row.memory,
+            "profile": self.row.profile,
+            "evidence": self.row.evidence_class,
+            "mode": self.row.mode or None,
+            "privileged": self.row.privileged,
+            "summary": self.row.summary,
+            "files": list(self.files),
+            "settings": dict(self.settings),
+            "cells_expected": self.cells_expected,
+            "cells_done": self.cells_done,
+            "cells_failed": self.cells_failed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One metric of one system in one stratum, with everybody who is in it and who is not."""
+
+    metric: str
+    system: str
+    stratum: str
+    benchmark: str
+    n_expected: int
+    n_scored: int
+    n_error: Mapping[str, int]
+    """Cause to number."""
+    n_invalid: int
+    n_excluded: Mapping[str, int]
+    """Reason to number."""
+    value: float | None
+    """Mean of the scored, 0–1; None where nothing was scored."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval."""
+    strict: float | None
+    """The same with every failed or invalid cell as the worst outcome."""
+    clusters: int
+    judge_key: str
+    kappa: float | None
+    """Agreement of the judge with human labels; None: not calibrated."""
+    evidence: str
+    judged: bool
+    """Whether a judge read texts; False where ids or a published formula decide, so that no calibration is due."""
+    interval: str = ""
+    """How the interval was made, or why there is none."""
+
+    @property
+    def n_failed(self) -> int:
+        """Cells without a score for a reason that is nobody's answer."""
+        return sum(self.n_error.values()) + self.n_invalid
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data: shares are 0–1, what is missing is null."""
+        return {
+            "metric": self.metric,
+            "system": self.system,
+            "stratum": self.stratum,
+            "n_expected": self.n_expected,
+            "n_scored": self.n_scored,
+            "n_error": dict(sorted(self.n_error.items())),
+            "n_invalid": self.n_invalid,
+            "n_excluded": dict(sorted(self.n_excluded.items())),
+            "value": finite(self.value),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "clusters": self.clusters,
+            "judge_key": self.judge_key,
+            "kappa": finite(self.kappa),
+            "evidence": self.evidence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PairFigure:
+    """Two systems on the same probes: `a` minus `b`."""
+
+    metric: str
+    stratum: str
+    benchmark: str
+    a: str
+    b: str
+    delta: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    """Probe by probe, clusters ignored."""
+    p_clustered: float | None
+    """By cluster: the one to believe."""
+    p_adjusted: float | None
+    """`p_clustered` after Holm, over the pairs of the same metric and stratum."""
+    test: str
+    n: int
+    clusters: int
+    mde: float | None
+    """Smallest difference that this many clusters could show with 80 % power."""
+    comparable: bool
+    """False across evidence classes, for systems that read gold, and under unequal conditions."""
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether a mark may be set: comparable, and adjusted p below .05."""
+        return self.comparable and self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data: differences of shares, what is missing is null."""
+        return {
+            "metric": self.metric,
+            "stratum": self.stratum,
+            "a": self.a,
+            "b": self.b,
+            "delta": finite(self.delta),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "p": finite(self.p),
+            "p_clustered": finite(self.p_clustered),
+            "p_adjusted": finite(self.p_adjusted),
+            "test": self.test,
+            "n": self.n,
+            "clusters": self.clusters,
+            "mde": finite(self.mde),
+        }
+
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """Where one system's gold facts went; `stages` adds up to `facts`."""
+
+    system: str
+    facts: int
+    stages: Mapping[str, int]
+    non_monotone: int
+    """Facts that came out although an earlier stage had lost them."""
+    routes_disagree: int
+    """Facts of which provenance and text say different things."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one system took, over its cells and the ingests of its memory."""
+
+    system: str
+    replies: int
+    context_tokens: float | None
+    """Estimated tokens of memory per reply."""
+    given: float | None
+    """Memories per reply."""
+    model_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    embedded_texts: int
+    cache_hits: int
+    reply_ms: float | None
+    ingest_ms: float
+    """Of the whole memory; systems that share a memory share it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that was compared, once."""
+
+    systems: tuple[SystemView, ...]
+    metrics: tuple[Figure, ...]
+    pairs: tuple[PairFigure, ...]
+    warnings: tuple[str, ...]
+    funnels: tuple[Funnel, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    headlines: Mapping[str, tuple[Headline, ...]] = field(default_factory=dict)
+    """Benchmark to what a table of it shows, in order."""
+    baseline: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no system lacks a cell."""
+        return all(system.is_complete for system in self.systems)
+
+    def system(self, name: str) -> SystemView:
+        """One system by name; `KeyError` if there is none."""
+        return {view.name: view for view in self.systems}[name]
+
+    def to_json(self) -> dict[str, object]:
+        """The documented shape: systems, metrics, pairs, warnings."""
+        return {
+            "systems": [system.to_json() for system in self.systems],
+            "metrics": [figure.to_json() for figure in self.metrics],
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "warnings": list(self.warnings),
+        }
