@@ -15,9 +15,14 @@ __all__ = ["LOADERS", "open_source", "parse_source_spec"]
 LOADERS: Registry[ScenarioSource] = Registry(
     "scenario kind",
     {
+        "chatlog": "mnemoscope.scenarios.loaders.chatlog:open_chatlog",
         "demo": "mnemoscope.scenarios.demo:open_demo",
         "locomo": "mnemoscope.scenarios.loaders.locomo:open_locomo",
+        "locomo-conv": "mnemoscope.scenarios.loaders.locomo_conv:open_locomo_conv",
+        "longmemeval": "mnemoscope.scenarios.loaders.longmemeval:open_longmemeval",
+        "memuse": "mnemoscope.scenarios.loaders.memuse:open_memuse",
         "native": "mnemoscope.scenarios.loaders.native:open_native",
+        "pragma": "mnemoscope.scenarios.loaders.pragma:open_pragma",
         "stratmem": "mnemoscope.scenarios.loaders.stratmem:open_stratmem",
     },
     group="mnemoscope.loaders",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import json
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mnemoscope.core.errors import ConfigError, DataError
 from mnemoscope.core.identity import sha256_of
 from mnemoscope.scenarios.source import DataReport
+from mnemoscope.scenarios.strict_json import RepeatedKey, StrictParser, refuse_repeated
 
 __all__ = [
     "Fields",
@@ -21,8 +19,12 @@ __all__ = [
     "decode_text",
     "note_file",
     "official_file",
+    "parse_json_text",
     "read_json",
+    "reading_error",
     "refuse_foreign",
+    "sniff_encoding",
+    "undecodable",
 ]
 
 _BOMS = (
@@ -33,27 +35,15 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DEFAULT_ENCODINGS = ("utf-8", "utf-8-sig")
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SHAPES: tuple[tuple[str, str | None, frozenset[str]], ...] = (
     ("StratMem-Bench", "stratmem", frozenset({"memory", "virtual_person_persona"})),
-    ("LongMemEval", None, frozenset({"haystack_sessions", "question_id"})),
+    ("LongMemEval", "longmemeval", frozenset({"haystack_sessions", "question_id"})),
+    ("PRAGMA", "pragma", frozenset({"user_id", "persona", "sessions", "timestamps"})),
+    ("MemUse", "memuse", frozenset({"instance_id", "trigger_session_idx"})),
     ("LoCoMo", "locomo", frozenset({"conversation", "qa"})),
     ("LoCoMo", "locomo", frozenset({"speaker_a", "speaker_b"})),
     ("native scenario", "native", frozenset({"participants", "sessions", "probes"})),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedKey:
-    """A key that one object of the file gives more than once."""
-
-    path: str
-    """The object, such as `[0].qa[3]`."""
-    key: str
-    used: object
-    """The last value, which is the one that loads."""
-    dropped: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +153,29 @@ def read_json(path: Path, *, encoding: str = "utf-8", lenient: bool = False) -> 
     """
     raw = _bytes_of(path)
     text, used = decode_text(raw, file=path, encoding=encoding)
-    parser = _Parser(path)
+    value, repeated = parse_json_text(text, file=path, lenient=lenient)
+    return JsonFile(path, value, sha256_of(raw), used, repeated)
+
+
+def parse_json_text(text: str, *, file: Path, lenient: bool = False) -> tuple[object, tuple[RepeatedKey, ...]]:
+    """Parse one strict JSON text.
+
+    Args:
+        text: The text; lines and columns in errors count from its start.
+        file: The file it comes from, for messages.
+        lenient: Let repeated keys pass and give them back; the last value is used.
+
+    Returns:
+        The value, and the keys that were given more than once.
+
+    Raises:
+        DataError: Not strict JSON, or a repeated key.
+    """
+    parser = StrictParser(file)
     value = parser.parse(text)
-    if parser.repeated and not lenient:
-        first = parser.repeated[0]
-        raise DataError(
-            f'the key "{first.key}" is given {len(first.dropped) + 1} times',
-            file=path,
-            record=first.path,
-            field=first.key,
-            seen=[*first.dropped, first.used],
-            fix="keep one of them; a lenient load uses the last",
-        )
-    return JsonFile(path, value, sha256_of(raw), used, tuple(parser.repeated))
+    if not lenient:
+        refuse_repeated(parser.repeated, file=file)
+    return value, tuple(parser.repeated)
 
 
 def decode_text(raw: bytes, *, file: object, encoding: str = "utf-8") -> tuple[str, str]:
@@ -193,30 +193,61 @@ def decode_text(raw: bytes, *, file: object, encoding: str = "utf-8") -> tuple[s
         DataError: The bytes are not in that encoding; the message suggests one.
         ConfigError: No such encoding.
     """
+    used = sniff_encoding(raw[:4], file=file, encoding=encoding)
+    try:
+        return raw.decode(used).removeprefix("\ufeff"), used
+    except UnicodeDecodeError as error:
+        raise undecodable(error.start, raw, file=file, encoding=encoding, used=used) from error
+
+
+def sniff_encoding(head: bytes, *, file: object, encoding: str = "utf-8") -> str:
+    """The encoding to decode a file with: what the user declared, or what a byte-order mark says.
+
+    Args:
+        head: The first four bytes, or all where there are fewer.
+        file: The file's name, for messages.
+        encoding: What the user declared; a mark counts where that is UTF-8.
+
+    Returns:
+        The encoding's name.
+
+    Raises:
+        DataError: The bytes are those of UTF-16 without a mark.
+        ConfigError: No such encoding.
+    """
     try:
         codecs.lookup(encoding)
     except LookupError as error:
         raise ConfigError(f"unknown encoding {encoding!r}; name one such as utf-8, utf-16, gb18030, cp1252") from error
     declared = encoding.lower()
-    used = declared
-    if declared in _DEFAULT_ENCODINGS:
-        used = next((name for mark, name in _BOMS if raw.startswith(mark)), "utf-8")
-        if used == "utf-8" and b"\0" in raw[:4]:
-            wide = "utf-16-le" if raw[:1] != b"\0" else "utf-16-be"
-            raise DataError("not UTF-8", file=file, fix=f"it seems to be UTF-16 without a mark; use --encoding {wide}")
-    try:
-        return raw.decode(used).removeprefix("\ufeff"), used
-    except UnicodeDecodeError as error:
-        if declared in _DEFAULT_ENCODINGS:
-            raise DataError(
-                "not UTF-8" if used.startswith("utf-8") else f"it begins like {used} and is not",
-                file=file,
-                record=f"byte {error.start}",
-                fix=f"use --encoding {_likely_encoding(raw)} or the name of the encoding it was saved in",
-            ) from error
-        raise DataError(
-            f"not {encoding}", file=file, record=f"byte {error.start}", fix="name the encoding it was saved in"
-        ) from error
+    if declared not in _DEFAULT_ENCODINGS:
+        return declared
+    used = next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+    if used == "utf-8" and b"\0" in head:
+        wide = "utf-16-le" if head[:1] != b"\0" else "utf-16-be"
+        raise DataError("not UTF-8", file=file, fix=f"it seems to be UTF-16 without a mark; use --encoding {wide}")
+    return used
+
+
+def undecodable(position: int, raw: bytes, *, file: object, encoding: str, used: str) -> DataError:
+    """The error for bytes that are not in the encoding they were decoded with.
+
+    Args:
+        position: The first byte that does not fit.
+        raw: Bytes around it, for a suggestion.
+        file: The file's name.
+        encoding: What the user declared.
+        used: What was tried.
+    """
+    record = f"byte {position}"
+    if encoding.lower() not in _DEFAULT_ENCODINGS:
+        return DataError(f"not {encoding}", file=file, record=record, fix="name the encoding it was saved in")
+    return DataError(
+        "not UTF-8" if used.startswith("utf-8") else f"it begins like {used} and is not",
+        file=file,
+        record=record,
+        fix=f"use --encoding {_likely_encoding(raw)} or the name of the encoding it was saved in",
+    )
 
 
 def official_file(path: Path | None, names: Sequence[str], *, kind: str) -> Path:
@@ -268,113 +299,26 @@ def note_file(report: DataReport, file: JsonFile, *, published: set[str]) -> Non
         report.note("repeated-key", f"{file.path.name} {key.path}", detail)
 
 
+def reading_error(path: Path, error: OSError | ValueError) -> DataError:
+    """What the operating system said about a file, in one plain sentence."""
+    known = ((FileNotFoundError, "no such file"), (IsADirectoryError, "a folder, not a file"))
+    if isinstance(error, PermissionError):
+        return DataError("the file may not be read: permission denied", file=path)
+    what = next((text for kind, text in known if isinstance(error, kind)), f"the file cannot be read: {error}")
+    return DataError(what, file=path)
+
+
 def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError as error:
-        raise DataError("no such file", file=path) from error
-    except IsADirectoryError as error:
-        raise DataError("a folder, not a file", file=path) from error
-    except PermissionError as error:
-        raise DataError("the file may not be read: permission denied", file=path) from error
     except (OSError, ValueError) as error:
-        raise DataError(f"the file cannot be read: {error}", file=path) from error
+        raise reading_error(path, error) from error
 
 
 def _likely_encoding(raw: bytes) -> str:
     """A suggestion, never used to load anything."""
     try:
-        raw.decode("gb18030")
+        codecs.getincrementaldecoder("gb18030")().decode(raw)
     except UnicodeDecodeError:
         return "cp1252"
     return "gb18030"
-
-
-class _Repeating(dict[str, object]):
-    """An object that gives a key more than once, with all that it gave."""
-
-    pairs: list[tuple[str, object]]
-
-
-class _NotFinite:
-    """Stands where the file has NaN, Infinity or a number too large for a float, until its place is known."""
-
-    def __init__(self, written: str) -> None:
-        self.written = written
-
-
-class _Parser:
-    """One parse: the fast C scanner, and a walk for places only where something was wrong."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.repeated: list[RepeatedKey] = []
-        self._suspicious = False
-
-    def parse(self, text: str) -> object:
-        if not text.strip():
-            raise DataError("the file is empty", file=self.path)
-        try:
-            value: object = json.loads(
-                text, object_pairs_hook=self._pairs, parse_constant=self._constant, parse_float=self._number
-            )
-            if self._suspicious or _SURROGATE_ESCAPE.search(text):
-                self._inspect(value)
-        except json.JSONDecodeError as error:
-            cut = error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip())
-            raise DataError(
-                f"not valid JSON: {error.msg}",
-                file=self.path,
-                record=f"line {error.lineno} column {error.colno}",
-                fix="the file seems to be cut short" if cut else None,
-            ) from error
-        except RecursionError as error:
-            raise DataError("not usable JSON: nested too deeply", file=self.path) from error
-        except ValueError as error:
-            raise DataError(f"not usable JSON: {error}", file=self.path) from error
-        return value
-
-    def _pairs(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
-        value = dict(pairs)
-        if len(value) == len(pairs):
-            return value
-        self._suspicious = True
-        repeating = _Repeating(value)
-        repeating.pairs = pairs
-        return repeating
-
-    def _constant(self, written: str) -> _NotFinite:
-        self._suspicious = True
-        return _NotFinite(written)
-
-    def _number(self, written: str) -> float | _NotFinite:
-        value = float(written)
-        return value if math.isfinite(value) else self._constant(written)
-
-    def _inspect(self, root: object) -> None:
-        for place, value in _walk(root, ""):
-            where = place or "top level"
-            if isinstance(value, _NotFinite):
-                raise DataError(f"{value.written} is no JSON number", file=self.path, record=where)
-            if isinstance(value, str) and _SURROGATE.search(value):
-                raise DataError("half of a surrogate pair in a text", file=self.path, record=where, seen=value)
-            if isinstance(value, _Repeating):
-                self.repeated.extend(_repeated_keys(value, where))
-
-
-def _repeated_keys(value: _Repeating, where: str) -> Iterator[RepeatedKey]:
-    for key, used in value.items():
-        given = [found for name, found in value.pairs if name == key]
-        if len(given) > 1:
-            yield RepeatedKey(where, key, used, tuple(given[:-1]))
-
-
-def _walk(value: object, place: str) -> Iterator[tuple[str, object]]:
-    yield place, value
-    if isinstance(value, dict):
-        for key, child in value.items():
-            yield place, key
-            yield from _walk(child, f"{place}.{key}" if place else key)
-    elif isinstance(value, list):
-        for index, child in enumerate(value):
-            yield from _walk(child, f"{place}[{index}]")

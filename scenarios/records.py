@@ -195,8 +195,15 @@ class Gold(Record):
     windows: tuple[Window, ...] = ()
     expected: str | None = None
     """A description of the ideal reply; for judges and readers only."""
+    judge_inputs: Mapping[str, str] = Field(default_factory=dict)
+    """Texts that a benchmark's own judges are given, by name and version: `cue@1.2`, `expected@1.1`."""
     strata: tuple[str, ...] = ()
     """Strata that the probe is counted in (`multi-hop`, `non-adversarial`, `must+nice`)."""
+    supportive: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Secondary evidence: turn id to the systems whose own citations named it, none where the file does not say.
+    Never counted as `evidence`; leave a system's own out when that system is scored."""
+    published: Gold | None = None
+    """What the authors published, where an overlay corrected this gold or took it out; None where nothing changed."""
 
 
 class Card(Record):

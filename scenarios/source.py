@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
 from mnemoscope.scenarios.records import Card, Scenario
 
-__all__ = ["DataReport", "LoadMode", "LoadRequest", "Notice", "ScenarioSource"]
+__all__ = ["DataReport", "LoadMode", "LoadRequest", "Notice", "ReadProgress", "ScenarioSource"]
 
 LoadMode = Literal["robust", "strict-release", "repaired"]
 
@@ -49,6 +49,18 @@ class DataReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadProgress:
+    """How far the reading of a large file has come."""
+
+    file: str
+    """Its name, without its folder."""
+    items: int
+    """Records read so far."""
+    bytes_read: int
+    bytes_total: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoadRequest:
     """What the user asked to load: `kind:path[,role=path…]` and the settings that change what systems see."""
 
@@ -63,6 +75,8 @@ class LoadRequest:
     """Whether image captions are part of what memories and assistants see."""
     seed: int = 0
     """Order of memory pools."""
+    progress: Callable[[ReadProgress], None] | None = None
+    """Told after each record of a file that is streamed."""
 
 
 class ScenarioSource(Protocol):

@@ -13,7 +13,16 @@ from mnemoscope.scenarios.reading import Fields
 from mnemoscope.scenarios.records import Cut, Gold, GoldFact, Probe
 from mnemoscope.scenarios.source import DataReport, LoadMode
 
-__all__ = ["ADVERSARIAL", "CATEGORY_NAMES", "Moment", "read_question"]
+__all__ = [
+    "ADVERSARIAL",
+    "CATEGORY_NAMES",
+    "Moment",
+    "Note",
+    "answer_of",
+    "category_of",
+    "clean_text",
+    "read_question",
+]
 
 CATEGORY_NAMES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 ADVERSARIAL = 5
@@ -23,6 +32,7 @@ _ZERO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
 """Joiners (U+200D) are left alone: emoji sequences need them."""
 
 Note = Callable[[str, str], None]
+"""Takes a kind and a detail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +69,11 @@ def read_question(
         report.note(kind, row.record, detail)
 
     clean = mode != "strict-release"
-    question = _text(row.text("question"), "question", note, clean=clean)
-    category = _category(row, note)
-    answer = _answer(row, "answer", report, note, clean=clean)
-    trap = _answer(row, "adversarial_answer", report, note, clean=clean)
+    question = clean_text(row.text("question"), "question", note, clean=clean)
+    category = category_of(row, note)
+    answer = answer_of(row, "answer", note, clean=clean)
+    report.counts["integer answers"] += type(row.values.get("answer")) is int
+    trap = answer_of(row, "adversarial_answer", note, clean=clean)
     evidence = _evidence(row, moment.turns, mode, report, note)
     _census(category, answer, trap, report, note)
     answerable = answer is not None and category != ADVERSARIAL
@@ -91,7 +102,15 @@ def _strata(category: int) -> tuple[str, ...]:
     return (name, "non-adversarial") if category in CATEGORY_NAMES and category != ADVERSARIAL else (name,)
 
 
-def _text(text: str, field: str, note: Note, *, clean: bool) -> str:
+def clean_text(text: str, field: str, note: Note, *, clean: bool) -> str:
+    """A text without zero-width characters and surrounding white space.
+
+    Args:
+        text: As the file has it.
+        field: Its name, for the notice.
+        note: Told of dropped characters.
+        clean: False leaves the text as published.
+    """
     if not clean:
         return text
     visible, dropped = _ZERO_WIDTH.subn("", text)
@@ -100,7 +119,12 @@ def _text(text: str, field: str, note: Note, *, clean: bool) -> str:
     return visible.strip()
 
 
-def _category(row: Fields, note: Note) -> int:
+def category_of(row: Fields, note: Note) -> int:
+    """The category of a row; digits in a text are read as a number, and noted.
+
+    Raises:
+        DataError: No whole number.
+    """
     value = row.values.get("category")
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         note("category-as-text", f"category {value!r} read as a number")
@@ -112,16 +136,19 @@ def _category(row: Fields, note: Note) -> int:
     return value
 
 
-def _answer(row: Fields, field: str, report: DataReport, note: Note, *, clean: bool) -> str | None:
+def answer_of(row: Fields, field: str, note: Note, *, clean: bool) -> str | None:
+    """An answer as a text; None where the field is absent, null or blank. Numbers are read as texts, and noted.
+
+    Raises:
+        DataError: Neither a text nor a number.
+    """
     value = row.values.get(field)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if isinstance(value, int) and field == "answer":
-            report.counts["integer answers"] += 1
         note("number-as-answer", f"{field} {value} read as a text")
         value = str(value)
     elif value is not None and not isinstance(value, str):
         raise row.wrong(field, "a text or a number")
-    return (_text(value, field, note, clean=clean) or None) if value is not None else None
+    return (clean_text(value, field, note, clean=clean) or None) if value is not None else None
 
 
 def _evidence(row: Fields, turns: TurnIndex, mode: LoadMode, report: DataReport, note: Note) -> Evidence:

@@ -197,7 +197,7 @@ def _files(request: LoadRequest) -> tuple[Path, ...]:
 
 
 def _is_schema(path: Path) -> bool:
-    return path.name.endswith(".schema.json")
+    return path.name.endswith((".schema.json", ".provenance.json"))
 
 
 def _load(path: Path, request: LoadRequest, report: DataReport) -> tuple[Document, str, str]:

@@ -1,0 +1,374 @@
+"""One lane: ingest a history once, fork the memory at each cut, answer its probes, judge, commit cell by cell."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from mnemoscope.agents.ids import ContentIds
+from mnemoscope.core.errors import BackendError, BudgetStop, RunFileError
+from mnemoscope.core.identity import ProbeId, derive_seed
+from mnemoscope.core.ports import Span
+from mnemoscope.core.usage import Usage
+from mnemoscope.engine.grid import Lane
+from mnemoscope.engine.stopping import Stop
+from mnemoscope.engine.tools import Tools, architecture_of, profile_of
+from mnemoscope.evaluators.attribution import attribute
+from mnemoscope.evaluators.case import EvaluationCase, StoredView
+from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.graphs.assistant import error_text
+from mnemoscope.graphs.backend import MemoryBackend, Ports
+from mnemoscope.graphs.reply import HiddenTrace, Reply
+from mnemoscope.graphs.state import AssistantContext
+from mnemoscope.graphs.traces import ListTrace
+from mnemoscope.memory_backends.record import MemoryItem, Scope, Stats
+from mnemoscope.runfile.records import CellRecord, LaneRecord, LossRecord
+from mnemoscope.runfile.rows import CellKey
+from mnemoscope.scenarios.records import Gold, Probe, Scenario, Turn
+from mnemoscope.scenarios.replay import ForkAt, HistoryEnd, ReplayEvent, SessionEnd, SkipTurn, WriteTurn, replay
+
+__all__ = ["CellSink", "LaneRunner", "failed_cell", "failed_lane"]
+
+
+class CellSink(Protocol):
+    """Where finished cells and lanes go; a run file is one."""
+
+    def commit_cell(self, cell: CellRecord, *, replace: bool = False) -> None:
+        """Keep a cell for good before returning."""
+
+    def commit_lane(self, lane: LaneRecord) -> None:
+        """Keep a lane's end for good before returning."""
+
+
+class _StoppedEarly(Exception):  # noqa: N818 - a clean end, not a fault
+    """The run was asked to stop between two steps of a lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ScenarioGold:
+    """The gold of one scenario, for those who may see it."""
+
+    by_probe: Mapping[ProbeId, Gold]
+
+    def gold(self, probe_id: str) -> Gold:
+        return self.by_probe[ProbeId(probe_id)]
+
+
+@dataclass(slots=True)
+class _NodeTimes:
+    """A trace that keeps sums: an ingest has thousands of spans."""
+
+    ms: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @contextmanager
+    def span(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.ms[name] += (time.perf_counter() - started) * 1e3
+
+    def record(self, span: Span) -> None:
+        self.ms[span.name] += span.ms
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a lane has come."""
+
+    written: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    usage: Usage = Usage()
+    ingest_ms: float = 0.0
+    embedded: list[str] = field(default_factory=list)
+    done: set[CellKey] = field(default_factory=set)
+
+
+class LaneRunner:
+    """Runs lanes of one process.
+
+    Args:
+        tools: The opened parts.
+        sink: Where finished cells go.
+        stop: Asked between steps; what is in flight is finished.
+        finished: Is told of every stored cell, and whether it failed.
+        concurrency: Cells in flight.
+    """
+
+    def __init__(
+        self, tools: Tools, sink: CellSink, stop: Stop, finished: Callable[[bool], None], concurrency: int
+    ) -> None:
+        self._tools, self._sink, self._stop, self._finished = tools, sink, stop, finished
+        self._gate = asyncio.Semaphore(concurrency)
+
+    async def run(self, lane: Lane, scenario: Scenario) -> None:
+        """Run a lane to its end; what fails becomes failed cells with the cause, and the lane says why.
+
+        Args:
+            lane: What to do; cells that it does not list are left alone.
+            scenario: The lane's scenario.
+
+        Raises:
+            RunFileError: Results cannot be stored; nothing else makes sense then.
+        """
+        progress, times = _Progress(), _NodeTimes()
+        backend = architecture_of(lane.memory).backend()
+        try:
+            try:
+                await self._replay(lane, scenario, backend, progress, times)
+                record = await self._close(lane, backend, progress, times)
+            finally:
+                await backend.close()
+        except _StoppedEarly:
+            return
+        except BudgetStop:
+            self._stop.request("budget")
+            return
+        except RunFileError:
+            raise
+        except Exception as error:
+            self._fail(lane, progress, error)
+            return
+        if not self._stop.requested or progress.done.issuperset(lane.cells):
+            self._sink.commit_lane(record)
+
+    async def _replay(
+        self, lane: Lane, scenario: Scenario, backend: MemoryBackend, progress: _Progress, times: _NodeTimes
+    ) -> None:
+        capabilities = backend.capabilities
+        seed = derive_seed(self._tools.config.seed, "lane", lane.scenario_id, lane.memory)
+        await backend.open(
+            Scope(scenario.scenario_id),
+            Ports(
+                ids=ContentIds(),
+                rng=np.random.default_rng(seed),
+                trace=times,
+                embedder=self._tools.embedder if capabilities.needs_embedder else None,
+                model=self._tools.memory_model,
+                vector_index=self._tools.vector_index,
+                gold=_ScenarioGold(scenario.gold_by_probe) if capabilities.privileged else None,
+            ),
+        )
+        events = list(replay(scenario, pool_as_turns=not capabilities.gives_pool))
+        at_end = False
+        for place, event in enumerate(events):
+            if self._stop.requested:
+                raise _StoppedEarly
+            if isinstance(event, ForkAt):
+                await self._ask(lane, scenario, backend, event.probes, progress, last=at_end)
+                continue
+            started = time.perf_counter()
+            if isinstance(event, WriteTurn) and _begins_session(events, place):
+                await self._prefetch(lane, _session_of(events, place), progress)
+            await _ingest(backend, event, progress)
+            progress.ingest_ms += (time.perf_counter() - started) * 1e3
+            at_end = at_end or isinstance(event, HistoryEnd)
+
+    async def _prefetch(self, lane: Lane, turns: Sequence[Turn], progress: _Progress) -> None:
+        texts = architecture_of(lane.memory).texts_to_embed(turns)
+        if texts:
+            progress.embedded += texts
+            await self._tools.embedder.embed(texts, "document")
+
+    async def _ask(
+        self,
+        lane: Lane,
+        scenario: Scenario,
+        live: MemoryBackend,
+        probes: Sequence[Probe],
+        progress: _Progress,
+        *,
+        last: bool,
+    ) -> None:
+        wanted: dict[str, Probe] = {probe.probe_id: probe for probe in probes}
+        cells = [key for key in lane.cells if key.probe_id in wanted]
+        if not cells:
+            return
+        memory = live if last else await live.fork()
+        try:
+            before = (await memory.snapshot()).sha256
+            items = tuple([item async for item in memory.items()])
+            asked = _Asked(scenario, memory, StoredView(items, progress.written), dict(lane.systems))
+            if memory.capabilities.needs_embedder:
+                await self._tools.embedder.embed([wanted[key.probe_id].text for key in cells], "query")
+            jobs = (self._cell(key, wanted[key.probe_id], asked, progress) for key in cells)
+            for outcome in await asyncio.gather(*jobs, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
+            if (await memory.snapshot()).sha256 != before:
+                error = BackendError("a probe changed the memory; probes must leave no trace", phase="retrieve")
+                for key in cells:
+                    if key in progress.done:
+                        # Its answer may rest on what another probe left behind.
+                        self._sink.commit_cell(failed_cell(key, error), replace=True)
+                raise error
+        finally:
+            if memory is not live:
+                await memory.close()
+
+    async def _cell(self, key: CellKey, probe: Probe, asked: _Asked, progress: _Progress) -> None:
+        async with self._gate:
+            if self._stop.requested:
+                return
+            trace = ListTrace()
+            started = time.perf_counter()
+            try:
+                reply, cause = await self._reply(key, probe, asked, trace)
+            except BudgetStop:
+                self._stop.request("budget")
+                return
+            verdicts, losses = await self._judge(probe, reply, asked)
+            ms = (time.perf_counter() - started) * 1e3
+            record = CellRecord(key, reply, ms, verdicts, losses, trace.spans, cause)
+            try:
+                self._sink.commit_cell(record)
+            except ValueError as error:  # text that no file can hold, such as half of an emoji from an endpoint
+                self._sink.commit_cell(failed_cell(key, error))
+            progress.done.add(key)
+            self._finished(reply.status == "error")
+
+    async def _reply(self, key: CellKey, probe: Probe, asked: _Asked, trace: ListTrace) -> tuple[Reply, str | None]:
+        profile = profile_of(asked.profiles[key.system])
+        context = AssistantContext(
+            backend=asked.memory,
+            budget=self._tools.budget,
+            writer=self._tools.writer,
+            verifier=self._tools.verifier,
+            model=self._tools.model,
+            gold=_ScenarioGold(asked.scenario.gold_by_probe) if profile.privileged else None,
+            trace=trace,
+            embedder=self._tools.embedder,
+            replicate=key.replicate,
+        )
+        try:
+            reply = await self._tools.assistant(profile.name).respond(probe, context)
+        except BudgetStop:
+            raise
+        except Exception as error:
+            return _error_reply(error), _cause(error)
+        return reply, _cause_in(reply.error) if reply.status == "error" else None
+
+    async def _judge(self, probe: Probe, reply: Reply, asked: _Asked) -> tuple[Sequence[Verdict], Sequence[LossRecord]]:
+        case = EvaluationCase(
+            probe=probe,
+            gold=asked.scenario.gold_by_probe[probe.probe_id],
+            reply=reply,
+            history=asked.scenario.turns[: probe.cut.seq],
+            stored=asked.stored,
+        )
+        verdicts = await self._tools.evaluator.evaluate(case)
+        losses = attribute(case, self._tools.detector)
+        return verdicts, [LossRecord(loss.fact_id, loss.stage, loss.routes) for loss in losses]
+
+    async def _close(self, lane: Lane, backend: MemoryBackend, progress: _Progress, times: _NodeTimes) -> LaneRecord:
+        stats: Stats = await backend.stats()
+        items: list[MemoryItem] = [item async for item in backend.items()]
+        unknown = self._tools.embedder.unknown_share(progress.embedded) if progress.embedded else None
+        return LaneRecord(
+            key=lane.key,
+            status="done",
+            written=progress.written,
+            skipped=progress.skipped,
+            stats=stats,
+            items=items,
+            usage=progress.usage,
+            ingest_ms=progress.ingest_ms,
+            node_ms=dict(sorted(times.ms.items())),
+            unknown_share=unknown,
+        )
+
+    def _fail(self, lane: Lane, progress: _Progress, error: Exception) -> None:
+        for key in lane.cells:
+            if key not in progress.done:
+                self._sink.commit_cell(failed_cell(key, error))
+                self._finished(True)
+        self._sink.commit_lane(failed_lane(lane, error, progress))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the probes of one cut share."""
+
+    scenario: Scenario
+    memory: MemoryBackend
+    stored: StoredView
+    profiles: Mapping[str, str]
+    """System name to profile name."""
+
+
+async def _ingest(backend: MemoryBackend, event: ReplayEvent, progress: _Progress) -> None:
+    if isinstance(event, WriteTurn):
+        receipt = await backend.write(event.turn)
+        progress.written += 1
+    elif isinstance(event, SkipTurn):
+        progress.skipped[event.reason] += 1
+        return
+    elif isinstance(event, SessionEnd):
+        receipt = await backend.flush("session_end", event.session_id, event.now)
+    elif isinstance(event, HistoryEnd):
+        receipt = await backend.flush("history_end", None, event.now)
+    else:
+        return
+    progress.usage = progress.usage + receipt.usage
+
+
+def _begins_session(events: Sequence[ReplayEvent], place: int) -> bool:
+    event = events[place]
+    earlier = next((e for e in reversed(events[:place]) if isinstance(e, WriteTurn | SessionEnd)), None)
+    return isinstance(event, WriteTurn) and not (
+        isinstance(earlier, WriteTurn) and earlier.turn.session_id == event.turn.session_id
+    )
+
+
+def _session_of(events: Sequence[ReplayEvent], place: int) -> list[Turn]:
+    turns: list[Turn] = []
+    for event in events[place:]:
+        if isinstance(event, SessionEnd):
+            break
+        if isinstance(event, WriteTurn):
+            turns.append(event.turn)
+    return turns
+
+
+def failed_cell(key: CellKey, error: Exception) -> CellRecord:
+    """The row of a cell that could not be done."""
+    return CellRecord(key, _error_reply(error), 0.0, error_cause=_cause(error))
+
+
+def failed_lane(lane: Lane, error: Exception, progress: _Progress | None = None) -> LaneRecord:
+    """The row of a lane that could not be done."""
+    reached = progress or _Progress()
+    return LaneRecord(
+        key=lane.key,
+        status="failed",
+        written=reached.written,
+        skipped=reached.skipped,
+        usage=reached.usage,
+        ingest_ms=reached.ingest_ms,
+        error=_message(error),
+        error_cause=_cause(error),
+    )
+
+
+def _error_reply(error: Exception) -> Reply:
+    return Reply("", HiddenTrace(), None, None, status="error", error=_message(error))
+
+
+def _message(error: Exception) -> str:
+    return error_text(error).encode("utf-8", "replace").decode()
+
+
+def _cause(error: Exception) -> str:
+    return _cause_in(error_text(error))
+
+
+def _cause_in(text: str | None) -> str:
+    """The cause that failures are counted by, which stands before the colon of an error's text."""
+    return (text or "").partition(":")[0].strip() or "error"

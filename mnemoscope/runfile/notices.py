@@ -1,0 +1,88 @@
+"""What a reader of the figures must know first: scripts not covered, empty retrievals, turns that went missing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from mnemoscope.runfile.reader import RunReader
+from mnemoscope.runfile.rows import LaneRow
+
+__all__ = ["UNKNOWN_SHARE_LIMIT", "ZERO_RETRIEVAL_LIMIT", "run_warnings"]
+
+UNKNOWN_SHARE_LIMIT = 0.20
+"""Share of tokens unknown to the embedder above which a row says "script not covered"."""
+ZERO_RETRIEVAL_LIMIT = 0.10
+"""Share of a system's cells without any memory above which the run says so."""
+
+
+def run_warnings(run: RunReader) -> tuple[str, ...]:
+    """Warnings about a run as a whole, in a fixed order; empty where all is well."""
+    lanes = run.lanes()
+    return (*_unfinished(run), *_failures(run, lanes), *_scripts(lanes), *_coverage(lanes), *_empty(run, lanes))
+
+
+def _unfinished(run: RunReader) -> list[str]:
+    if run.is_complete:
+        return []
+    done = sum(1 for _ in run.cells())
+    return [f"partial: {done:,} of {run.expected_cells:,} cells are there; go on with --resume"]
+
+
+def _failures(run: RunReader, lanes: tuple[LaneRow, ...]) -> list[str]:
+    failed: Counter[str] = Counter()
+    total = 0
+    for cell in run.cells():
+        total += 1
+        if cell.status == "error":
+            failed[cell.error_cause or "unknown"] += 1
+    found = []
+    if failed:
+        causes = ", ".join(f"{cause} {count:,}" for cause, count in sorted(failed.items()))
+        found.append(f"failed cells: {failed.total():,} of {total:,} ({causes})")
+    if broken := [lane for lane in lanes if lane.status == "failed"]:
+        first = broken[0]
+        found.append(f"failed lanes: {len(broken):,}; first: {first.scenario_id} × {first.memory}: {first.error}")
+    return found
+
+
+def _scripts(lanes: tuple[LaneRow, ...]) -> list[str]:
+    worst: dict[str, list[float]] = defaultdict(list)
+    for lane in lanes:
+        if lane.unknown_share is not None and lane.unknown_share > UNKNOWN_SHARE_LIMIT:
+            worst[lane.memory].append(lane.unknown_share)
+    return [
+        f"script not covered: the embedder of {memory} does not know up to {max(shares):.0%} of the tokens "
+        f"in {len(shares):,} scenarios"
+        for memory, shares in sorted(worst.items())
+    ]
+
+
+def _coverage(lanes: tuple[LaneRow, ...]) -> list[str]:
+    missing: Counter[str] = Counter()
+    written: Counter[str] = Counter()
+    for lane in lanes:
+        if lane.status == "done":
+            written[lane.memory] += lane.written
+            missing[lane.memory] += lane.written - lane.covered - sum(lane.dropped.values())
+    return [
+        f"coverage below 100 %: {memory} neither stored nor dropped {count:,} of {written[memory]:,} turns"
+        for memory, count in sorted(missing.items())
+        if count > 0
+    ]
+
+
+def _empty(run: RunReader, lanes: tuple[LaneRow, ...]) -> list[str]:
+    stores = {lane.memory for lane in lanes if lane.covered}
+    cells: Counter[str] = Counter()
+    empty: Counter[str] = Counter()
+    for cell in run.cells():
+        if cell.status == "ok":
+            cells[cell.system] += 1
+            empty[cell.system] += cell.given == 0
+    return [
+        f"no memories: {system.name} was given none in {empty[system.name]:,} of {cells[system.name]:,} cells"
+        for system in run.systems()
+        if system.memory in stores
+        and not system.privileged
+        and empty[system.name] > ZERO_RETRIEVAL_LIMIT * cells[system.name]
+    ]
