@@ -50,7 +50,8 @@ def attribute(case: EvaluationCase, detector: UseDetector) -> tuple[FactLoss, ..
     text says nearly that and clashes with it (`wrong`). A second route decides storing and retrieving by text: the
     sources' texts stand verbatim in the items, or one item uses the fact as the detector sees it. Provenance decides
     where the fact has sources and the items name any; text decides elsewhere. Facts whose sources all lie in the
-    current session are nobody's loss in storing, retrieving and planning: every system is given that session.
+    current session are nobody's loss in storing, retrieving and planning: every system is given that session. Where
+    gold is told by session, any turn of a source session names it.
 
     Args:
         case: The cell. Attribution of a failed cell is empty: nothing is known about it.
@@ -77,10 +78,9 @@ def _follow(case: EvaluationCase, fact: GoldFact, detector: UseDetector) -> Fact
     given = retrieval.given_items if retrieval is not None else ()
     wanted = frozenset(fact.sources) - case.recent_ids
     in_session = bool(fact.sources) and not wanted
-    stored = (
-        None if _nameless(case.stored.live) or not wanted else wanted <= (case.stored.sources | _pool_sources(case))
-    )
-    retrieved = None if _nameless(given) or not wanted else wanted <= _sources(given)
+    held = case.stored.sources | _pool_sources(case)
+    stored = None if _nameless(case.stored.live) or not wanted else wanted <= _with_sessions(case, held)
+    retrieved = None if _nameless(given) or not wanted else wanted <= _with_sessions(case, _sources(given))
     stored_text = _in_store(case, fact, wanted, detector)
     retrieved_text = _in_items(case, fact, wanted, given, detector)
     is_stored = stored if stored is not None else stored_text
@@ -124,7 +124,7 @@ def _planned(
         return is_retrieved
     sources = planned_sources(plan, given)
     if wanted:
-        return wanted <= sources
+        return wanted <= _with_sessions(case, sources)
     chosen = tuple(item for item in given if item.id in sources)
     return _in_items(case, fact, wanted, chosen, detector)
 
@@ -136,6 +136,13 @@ def _nameless(items: tuple[MemoryItem, ...]) -> bool:
 def _sources(items: tuple[MemoryItem, ...]) -> frozenset[str]:
     named = {s.turn_id for item in items for s in item.sources if s.method != "unknown"}
     return frozenset(named) | {item.id for item in items}
+
+
+def _with_sessions(case: EvaluationCase, named: frozenset[str]) -> frozenset[str]:
+    """The named ids, and where gold is told by session the sessions of the named turns."""
+    if case.gold.evidence_unit != "session":
+        return named
+    return named | {case.turns[name].session_id for name in named if name in case.turns}
 
 
 def _pool_sources(case: EvaluationCase) -> frozenset[str]:

@@ -124,11 +124,11 @@ class GatewayModel:
         """
         request = ChatRequest.of(self.settings, messages, schema, max_tokens, replicate)
         if self._cache is not None and (stored := self._cache.get(request.key)) is not None:
-            return _completion(stored, Usage(cache_hits=1), cached=True)
+            return _completion(stored, _as_spent(stored, phase), cached=True)
         work = _Work(request, phase, request.max_tokens)
         body = await self._first_answer(work) or await self._answer(work)
         if self._cache is not None:
-            body = self._cache.put(request.key, body)
+            body = self._cache.put(request.key, {**body, "spent": _spent(work.spent)})
         return _completion(body, work.spent, cached=False)
 
     async def close(self) -> None:
@@ -272,6 +272,24 @@ def _completion(body: Mapping[str, object], usage: Usage, *, cached: bool) -> Co
         hidden=str(body.get("hidden", "")),
         cached=cached,
     )
+
+
+def _spent(usage: Usage) -> dict[str, int]:
+    return {
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "estimated_calls": usage.estimated_calls,
+    }
+
+
+def _as_spent(body: Mapping[str, object], phase: Phase) -> Usage:
+    """What the reply took when it was made: a run that goes on after a crash counts as one that did not stop."""
+    spent = body.get("spent")
+    counts = {key: int(value) for key, value in spent.items()} if isinstance(spent, Mapping) else {}
+    calls = counts.pop("calls", 0)
+    return Usage({phase: calls} if calls else {}, cache_hits=1, **counts)
 
 
 def _first_tokens(text: str, limit: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import regex
-from nltk.stem import PorterStemmer
+import snowballstemmer
 
 __all__ = [
     "CLAUSE",
@@ -20,7 +20,7 @@ __all__ = [
     "canonical",
 ]
 
-_STEMMER = PorterStemmer()
+_STEMMER = snowballstemmer.stemmer("porter")
 
 _SYNONYMS = (
     "kid child children toddler", "mom mum mother", "dad father", "movie film", "buy bought purchase purchased",
@@ -42,7 +42,7 @@ _LIGHT_WORDS = (
 
 @lru_cache(maxsize=65_536)
 def _stem(token: str) -> str:
-    return str(_STEMMER.stem(token)) if token.isascii() and token.isalpha() else token
+    return str(_STEMMER.stemWord(token)) if token.isascii() and token.isalpha() else token
 
 
 _GROUP = {_stem(word): _stem(group.split()[0]) for group in _SYNONYMS for word in group.split()}

@@ -21,8 +21,7 @@ import re
 import string
 from collections import Counter
 from functools import lru_cache
-
-from nltk.stem import PorterStemmer
+from typing import TYPE_CHECKING
 
 from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.core.ports import UseDetector
@@ -32,11 +31,13 @@ from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
 
+if TYPE_CHECKING:
+    from nltk.stem import PorterStemmer
+
 __all__ = ["Adversarial", "AnswerF1", "answer_f1", "answered_adversarially", "normalise", "token_f1"]
 
 _ARTICLES = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_STEMMER = PorterStemmer()
 _YOU = re.compile(r"\b(?:you|your|i|my|me)\b", re.IGNORECASE)
 
 
@@ -170,4 +171,11 @@ def _tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    return str(_STEMMER.stem(word))
+    return str(_porter().stem(word))
+
+
+@lru_cache(maxsize=1)
+def _porter() -> PorterStemmer:
+    from nltk.stem import PorterStemmer  # takes seconds to load, and only this metric needs it
+
+    return PorterStemmer()

@@ -20,6 +20,7 @@ class Usage:
     completion_tokens: int = 0
     embedded_texts: int = 0
     cache_hits: int = 0
+    """How much of all this came from a cache and was not paid again; the counts above include it."""
     cached_tokens: int = 0
     """Prompt tokens, counted in `prompt_tokens` too, that the endpoint read from its own cache."""
     estimated_calls: int = 0

@@ -27,14 +27,16 @@ ASK = [Message("user", "What is the cat called?")]
 SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
-async def test_a_cached_reply_is_the_same_and_costs_nothing(serve: Callable, open_at: Callable, tmp_path: Path) -> None:
+async def test_a_cached_reply_is_the_same_and_is_counted_as_cached(
+    serve: Callable, open_at: Callable, tmp_path: Path
+) -> None:
     stub = serve(in_turn(chat("<think>cat</think>Pixel"), chat("Other")))
     first = await open_at(stub, cache=tmp_path).complete(ASK, phase="respond")
     again = await open_at(stub, cache=tmp_path).complete(ASK, phase="respond")
     assert (first.text, first.hidden, first.cached) == ("Pixel", "cat", False)
     assert first.usage == Usage({"respond": 1}, 11, 3)
     assert (again.text, again.hidden, again.model, again.cached) == ("Pixel", "cat", first.model, True)
-    assert again.usage == Usage(cache_hits=1)
+    assert again.usage == Usage({"respond": 1}, 11, 3, cache_hits=1)
     assert len(stub.bodies) == 1
 
 
