@@ -24,17 +24,23 @@ def demo(
 ) -> None:
     """Compare seven memories and two ways to answer on the bundled scenarios; nothing leaves this machine.
 
-    It takes about a minute. Run again on the same folder, it goes on where it was, or shows what is there.
+    It takes about a minute. An interrupted demo goes on where it was; a finished one in the same folder is made anew.
     """
     from mnemoscope.cli.run import code_of, do_run, summary
-    from mnemoscope.core.errors import ConfigError
+    from mnemoscope.core.errors import ConfigError, OtherRunError
 
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"output folder {out} cannot be made: {error.strerror}; give another --out") from None
     config = demo_config(out / "run.db", workers)
-    outcome = do_run(config, resume=True)
+    _clear_finished(out / "run.db")
+    try:
+        outcome = do_run(config, resume=True)
+    except OtherRunError:
+        note("the demo in this folder was begun by another version; it is made anew")
+        _remove(out / "run.db")
+        outcome = do_run(config, resume=True)
     code = code_of(outcome, config.max_failed)
     if code == 0:
         _show(outcome.path, out / "report.html", as_json=as_json, head=summary(outcome))
@@ -57,6 +63,26 @@ def demo_config(out: Path, workers: int | None = None) -> RunConfig:
             "out": out,
         },
     )
+
+
+def _clear_finished(run_file: Path) -> None:
+    """Remove an earlier demo's finished run; anything else that stands there is refused."""
+    from mnemoscope.core.errors import RunFileError
+    from mnemoscope.runfile import open_run
+
+    if not run_file.exists():
+        return
+    with open_run(run_file) as run:
+        if tuple(run.config.scenarios) != ("demo",):
+            raise RunFileError(f"{run_file} is a run of your own and was not touched; give another --out")
+        finished = run.is_complete
+    if finished:
+        _remove(run_file)
+
+
+def _remove(run_file: Path) -> None:
+    for name in (run_file.name, f"{run_file.name}-wal", f"{run_file.name}-shm"):
+        run_file.with_name(name).unlink(missing_ok=True)
 
 
 def _show(run_file: Path, report: Path, *, as_json: bool, head: dict[str, object]) -> None:

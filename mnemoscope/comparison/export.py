@@ -10,7 +10,7 @@ from mnemoscope.comparison.strata import ALL, stratum_title
 from mnemoscope.comparison.summary import Comparison, Figure, finite
 from mnemoscope.core.language.display import visible_controls
 
-__all__ = ["to_csv", "to_markdown"]
+__all__ = ["csv_cell", "to_csv", "to_markdown"]
 
 _COLUMNS = (
     *(
@@ -46,11 +46,12 @@ def to_csv(comparison: Comparison) -> str:
             "privileged": "yes" if row.privileged else "no",
             "mode": row.mode,
         }
-        writer.writerow([_cell(values[name]) for name in _COLUMNS])
+        writer.writerow([csv_cell(values[name]) for name in _COLUMNS])
     return out.getvalue()
 
 
-def _cell(value: object) -> str:
+def csv_cell(value: object) -> str:
+    """A value as a spreadsheet may open it: missing is empty, and a text that would run as a formula is quoted."""
     if value is None:
         return ""
     if isinstance(value, Mapping):

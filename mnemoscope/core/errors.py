@@ -8,6 +8,7 @@
     │   ├── ConfigError             an argument or setting is unusable
     │   │   └── UnknownNameError    a name that no registry holds (lists the nearest)
     │   └── RunFileError            a run file is missing, foreign, damaged or newer than this version
+    │       └── OtherRunError       a run file was made with other settings, data or code
     ├── BackendError                a memory could not write, read or restore (phase, turns)
     │   └── EmbedderMismatchError   stored vectors and the embedder do not fit
     ├── EndpointError               a model endpoint failed; `retryable` was decided by the gateway
@@ -26,6 +27,7 @@ __all__ = [
     "EmbedderMismatchError",
     "EndpointError",
     "MnemoscopeError",
+    "OtherRunError",
     "RunFileError",
     "UnknownNameError",
     "UserError",
@@ -106,6 +108,10 @@ class UnknownNameError(ConfigError):
 
 class RunFileError(UserError):
     """A run file is missing, foreign, damaged, locked or newer than this version."""
+
+
+class OtherRunError(RunFileError):
+    """A run file was made with other settings, data or code, so that going on would mix two runs."""
 
 
 class BackendError(MnemoscopeError):

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from mnemoscope import __version__
 from mnemoscope.agents.clock import SystemClock
 from mnemoscope.config import RunConfig
-from mnemoscope.core.errors import RunFileError
+from mnemoscope.core.errors import OtherRunError
 from mnemoscope.engine.tools import Tools
 from mnemoscope.runfile.reader import RunReader
 from mnemoscope.runfile.records import Manifest, PlannedScenario, scenario_sha
@@ -55,7 +55,7 @@ def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Sequence[Pla
     """Refuse to go on with a run file that was made with other settings, data or code.
 
     Raises:
-        RunFileError: Something differs; the message says what, and nothing was changed.
+        OtherRunError: Something differs; the message says what, and nothing was changed.
     """
     changed = _changes(run.config.content_fields(), manifest.config.content_fields())
     changed += _changes({"version": run.meta.version}, {"version": manifest.version})
@@ -70,7 +70,7 @@ def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Sequence[Pla
         if asked != {(row.scenario_id, row.probe_id) for row in run.probes()}:
             changed = ["the choice of probes"]
     if changed:
-        raise RunFileError(
+        raise OtherRunError(
             f"{run.path} was made otherwise and cannot be resumed: {'; '.join(changed)}; go back to what it was made "
             "with, or write to a new --out"
         )

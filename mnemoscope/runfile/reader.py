@@ -210,6 +210,16 @@ class RunReader:
             retrieval=None if retrieval is None else self._retrieval(codec.unpack(retrieval)),
         )
 
+    def ranking_of(self, cell: CellRow) -> tuple[MemoryItem, ...]:
+        """The whole ranking behind a cell with its texts, best first; empty where nothing was retrieved."""
+        [(packed,)] = self._rows("SELECT retrieval FROM cell WHERE cell_id = ?", (cell.cell_id,))
+        ranking = [] if packed is None else codec.unpack(packed)["ranking"]
+        pieces = self._pieces([key for _, key, _ in ranking])
+        return tuple(
+            codec.item_from(item_id, pieces[key][1], score, rank)
+            for rank, (item_id, key, score) in enumerate(ranking, start=1)
+        )
+
     def verdict_rows(self, metric: str | None = None) -> Iterator[VerdictRow]:
         """All verdicts in their narrow form, ordered by cell key, metric, subject and judge.
 
