@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 import regex
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from mnemoscope.core.identity import ItemId, ProbeId, ScenarioId, SessionId, TurnId
+from mnemoscope.core.identity import ItemId, ProbeId, ScenarioId, SessionId, TurnId, sha256_of
 
 __all__ = [
     "Card",
@@ -30,6 +30,7 @@ __all__ = [
     "Style",
     "Turn",
     "Window",
+    "seen_id",
 ]
 
 Role = Literal["user", "assistant", "peer"]
@@ -43,6 +44,11 @@ query with a pool; `moment` is a turn at which the assistant may bring something
 
 
 _VISIBLE = regex.compile(r"[^\s\p{Cf}\p{Cc}]")
+
+
+def seen_id(probe_id: str) -> ProbeId:
+    """The id under which an assistant sees a probe."""
+    return ProbeId(f"p-{sha256_of(probe_id)[:12]}")
 
 
 class Record(BaseModel):
@@ -123,10 +129,11 @@ class MemoryPool(Record):
 
 
 class Probe(Record):
-    """A moment at which the assistant is asked or may speak: everything it may see."""
+    """A moment at which the assistant is asked or may speak; `as_seen` is what it sees of it."""
 
     probe_id: ProbeId
-    style: Style
+    style: Style | None
+    """What is tested; None in the form that an assistant sees, because it would tell."""
     speaker: str
     """Who utters the text; for LoCoMo's third-person questions, an unnamed asker."""
     text: str
@@ -140,6 +147,10 @@ class Probe(Record):
     persona: str | None = None
     pool: MemoryPool | None = None
 
+    def as_seen(self) -> Probe:
+        """The probe as an assistant sees it: without its style, and under an id that names neither style nor place."""
+        return self.model_copy(update={"probe_id": seen_id(self.probe_id), "style": None})
+
 
 class GoldFact(Record):
     """One thing that a good reply knows. Loss attribution counts these."""
@@ -148,7 +159,7 @@ class GoldFact(Record):
     text: str
     """A plain sentence, as a detector reads it."""
     sources: tuple[str, ...] = ()
-    """Turn ids or pool item ids that hold the fact."""
+    """Turn ids or pool item ids that hold the fact; session ids where the evidence unit is the session."""
 
 
 class FalsePremise(Record):
@@ -258,6 +269,8 @@ class Scenario(Record):
             raise ValueError("a probe id occurs twice")
         if set(ids) != set(self.gold_by_probe):
             raise ValueError("probes and gold do not have the same ids")
+        if any(p.style is None for p in self.probes):
+            raise ValueError("a probe has no style")
         if any(p.cut.seq > len(turns) for p in self.probes):
             raise ValueError("a probe's cut lies beyond the history")
         return self

@@ -10,6 +10,7 @@ from typing import Literal
 
 from mnemoscope.core.identity import ItemId, SessionId, TurnId
 from mnemoscope.scenarios.records import Cut, Probe, Scenario, Session, Turn
+from mnemoscope.scenarios.speakers import SpeakerMapping, as_mapped, peers_of
 
 __all__ = [
     "POOL_SESSION",
@@ -79,8 +80,8 @@ class _Moment:
     """Before the end of the session that the last known turn belongs to."""
 
 
-def replay(scenario: Scenario, *, pool_as_turns: bool) -> Iterator[ReplayEvent]:
-    """The events of a scenario, in order; they depend on the scenario alone.
+def replay(scenario: Scenario, *, pool_as_turns: bool, speakers: SpeakerMapping = "as-is") -> Iterator[ReplayEvent]:
+    """The events of a scenario, in order; they depend on the scenario and the settings alone.
 
     Every turn of the history is written or, if it says nothing, skipped, exactly once. A fork stands right after the
     last turn that its probes may know. Where their `recent_turns` belong to the session in progress, it stands inside
@@ -93,17 +94,18 @@ def replay(scenario: Scenario, *, pool_as_turns: bool) -> Iterator[ReplayEvent]:
     Args:
         scenario: What to replay.
         pool_as_turns: False for architectures that are given the pool itself.
+        speakers: Roles in which people among themselves are shown to the memory; probes stay as they are.
 
     Yields:
         Events for one lane.
     """
     moments = _moments(scenario)
     writer = _PoolWriter(pool_as_turns)
-    turns = scenario.turns
+    turns, peers = scenario.turns, peers_of(scenario)
     yield from _forks(moments.get(_Moment(0, inside=False), ()), writer) if turns else ()
     for session in scenario.sessions:
         for turn in session.turns:
-            yield SkipTurn(turn, "empty") if turn.is_empty else WriteTurn(turn)
+            yield SkipTurn(turn, "empty") if turn.is_empty else WriteTurn(as_mapped(turn, peers, speakers))
             is_last = turn is session.turns[-1]
             yield from _forks(moments.get(_Moment(turn.index + 1, inside=True), ()), writer)
             after = moments.get(_Moment(turn.index + 1, inside=False), ())

@@ -25,6 +25,7 @@ __all__ = ["StreamItem", "hash_file", "stream_encoding", "stream_items"]
 CHUNK = 1 << 18
 """Bytes read at a time where the window holds less than that."""
 _SPACE = re.compile(r"[ \t\n\r]*")
+_HEAD = 4
 _TAIL = 16
 """An error this close to the window's end may come from a token that the window cuts: `tru`, `-`, `1.`, `\\u12`."""
 
@@ -106,7 +107,7 @@ class _Window:
 
     def __init__(self, path: Path, stream: BufferedReader, encoding: str) -> None:
         self.path, self._stream, self._declared = path, stream, encoding
-        head = stream.read(CHUNK)
+        head = stream.read(max(CHUNK, _HEAD))
         self.encoding = sniff_encoding(head[:4], file=path, encoding=encoding)
         self._decoder = codecs.getincrementaldecoder(self.encoding)()
         self.text, self.pos, self.ended = "", 0, False
@@ -213,8 +214,8 @@ def _value(window: _Window, parser: StrictParser, index: int) -> object:
             if cut and window.grow():
                 continue
             raise _broken(window, f"not valid JSON: {error.msg}", error.pos, index) from error
-        if end == len(window.text) and not isinstance(value, dict | list | str) and window.grow():
-            continue  # a number at the window's end may go on
+        if end >= len(window.text) - _TAIL and not isinstance(value, dict | list | str) and window.grow():
+            continue  # a number near the window's end may go on: `1`, `1.`, `1e-`
         window.end_item(end)
         return value
 

@@ -40,6 +40,13 @@ def run(
     encoding: Annotated[str | None, typer.Option(help="What the files were saved in. Default: utf-8.")] = None,
     lenient: Annotated[bool | None, typer.Option("--lenient/--strict", help="Load what can be loaded.")] = None,
     captions: Annotated[bool | None, typer.Option("--captions/--no-captions", help="Show image captions.")] = None,
+    speakers: Annotated[
+        str | None,
+        typer.Option(
+            help="People among themselves, to memories that need a user and an assistant: speaker-b-as-assistant, "
+            "mirrored or as-is. Default: speaker-b-as-assistant."
+        ),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes. Default: one per core.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight. Default: 8.")] = None,
     cache: Annotated[str | None, typer.Option(help="Folder of the caches, or none.")] = None,
@@ -74,6 +81,7 @@ def run(
         "encoding": encoding,
         "lenient": lenient,
         "captions": captions,
+        "speakers": speakers,
         "workers": workers,
         "concurrency": concurrency,
         "cache": cache,

@@ -96,7 +96,7 @@ def read_census(source: ScenarioSource) -> Census:
     for scenario in source:
         benchmark = scenario.benchmark
         census.conversations.append(_row(scenario))
-        styles.update(probe.style for probe in scenario.probes)
+        styles.update(str(probe.style) for probe in scenario.probes)
         for probe in scenario.probes:
             gold = scenario.gold_by_probe[probe.probe_id]
             strata.update(gold.strata)

@@ -25,13 +25,14 @@ from mnemoscope.evaluators.case import EvaluationCase, StoredView
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.graphs.assistant import error_text
 from mnemoscope.graphs.backend import MemoryBackend, Ports
+from mnemoscope.graphs.mirroring import MirroredBackend, memory_of
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.graphs.state import AssistantContext
 from mnemoscope.graphs.traces import ListTrace
 from mnemoscope.memory_backends.record import MemoryItem, Scope, Stats
 from mnemoscope.runfile.records import CellRecord, LaneRecord, LossRecord
 from mnemoscope.runfile.rows import CellKey
-from mnemoscope.scenarios.records import Gold, Probe, Scenario, Turn
+from mnemoscope.scenarios.records import Gold, Probe, Scenario, Turn, seen_id
 from mnemoscope.scenarios.replay import ForkAt, HistoryEnd, ReplayEvent, SessionEnd, SkipTurn, WriteTurn, replay
 
 __all__ = ["CellSink", "LaneRunner", "failed_cell", "failed_lane"]
@@ -53,9 +54,13 @@ class _StoppedEarly(Exception):  # noqa: N818 - a clean end, not a fault
 
 @dataclass(frozen=True, slots=True)
 class _ScenarioGold:
-    """The gold of one scenario, for those who may see it."""
+    """The gold of one scenario, for those who may see it, under the ids that they see."""
 
     by_probe: Mapping[ProbeId, Gold]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> _ScenarioGold:
+        return cls({seen_id(probe_id): gold for probe_id, gold in scenario.gold_by_probe.items()})
 
     def gold(self, probe_id: str) -> Gold:
         return self.by_probe[ProbeId(probe_id)]
@@ -119,7 +124,7 @@ class LaneRunner:
             RunFileError: Results cannot be stored; nothing else makes sense then.
         """
         progress, times = _Progress(), _NodeTimes()
-        backend = architecture_of(lane.memory).backend()
+        backend = memory_of(architecture_of(lane.memory), scenario, self._tools.config.speakers)
         try:
             try:
                 await self._replay(lane, scenario, backend, progress, times)
@@ -153,10 +158,12 @@ class LaneRunner:
                 embedder=self._tools.embedder if capabilities.needs_embedder else None,
                 model=self._tools.memory_model,
                 vector_index=self._tools.vector_index,
-                gold=_ScenarioGold(scenario.gold_by_probe) if capabilities.privileged else None,
+                gold=_ScenarioGold.of(scenario) if capabilities.privileged else None,
             ),
         )
-        events = list(replay(scenario, pool_as_turns=not capabilities.gives_pool))
+        # A memory that does not work on pairs is shown roles as recorded, so the mapping cannot change what it holds.
+        speakers = self._tools.config.speakers if capabilities.needs_pairs else "as-is"
+        events = list(replay(scenario, pool_as_turns=not capabilities.gives_pool, speakers=speakers))
         at_end = False
         for place, event in enumerate(events):
             if self._stop.requested:
@@ -166,13 +173,15 @@ class LaneRunner:
                 continue
             started = time.perf_counter()
             if isinstance(event, WriteTurn) and _begins_session(events, place):
-                await self._prefetch(lane, _session_of(events, place), progress)
+                await self._prefetch(lane, backend, _session_of(events, place), progress)
             await _ingest(backend, event, progress)
             progress.ingest_ms += (time.perf_counter() - started) * 1e3
             at_end = at_end or isinstance(event, HistoryEnd)
 
-    async def _prefetch(self, lane: Lane, turns: Sequence[Turn], progress: _Progress) -> None:
+    async def _prefetch(self, lane: Lane, backend: MemoryBackend, turns: Sequence[Turn], progress: _Progress) -> None:
         texts = architecture_of(lane.memory).texts_to_embed(turns)
+        if isinstance(backend, MirroredBackend):
+            texts = backend.texts_to_embed(turns, architecture_of(lane.memory).texts_to_embed)
         if texts:
             progress.embedded += texts
             await self._tools.embedder.embed(texts, "document")
@@ -242,13 +251,13 @@ class LaneRunner:
             writer=self._tools.writer,
             verifier=self._tools.verifier,
             model=self._tools.model,
-            gold=_ScenarioGold(asked.scenario.gold_by_probe) if profile.privileged else None,
+            gold=_ScenarioGold.of(asked.scenario) if profile.privileged else None,
             trace=trace,
             embedder=self._tools.embedder,
             replicate=key.replicate,
         )
         try:
-            reply = await self._tools.assistant(profile.name).respond(probe, context)
+            reply = await self._tools.assistant(profile.name).respond(probe.as_seen(), context)
         except BudgetStop:
             raise
         except Exception as error:

@@ -45,7 +45,7 @@ def choose_probes(
             scenario.scenario_id,
             probe.probe_id,
             scenario.cluster,
-            (probe.style, *scenario.gold_by_probe[probe.probe_id].strata),
+            (str(probe.style), *scenario.gold_by_probe[probe.probe_id].strata),
             derive_seed(seed, "limit", scenario.scenario_id, probe.probe_id),
         )
         for scenario in scenarios

@@ -7,11 +7,12 @@ import re
 __all__ = ["find_cue", "without_cue"]
 
 _ENGLISH = (
-    r"\b(?:as|like) (?:i|we|you)(?:'ve| have|'d| had)? (?:just |already )?(?:said|told|mentioned|wrote|written|explained|"
-    r"discussed|talked|described)\b(?: you)?",
+    r"\b(?:as|like) (?:i|we|you)(?:'ve| have|'d| had)? (?:just |already )?(?:said|told|mentioned|wrote|written|"
+    r"explained|discussed|talked|described)\b(?: you)?",
     r"\b(?:i|we)(?:'ve| have|'d| had)? (?:already |just )?(?:told|mentioned to) you\b",
-    r"\b(?:i|we|you)(?:'ve| have|'d| had)? (?:already )?(?:said|told|mentioned|wrote|talked|spoke|discussed)\b[^.?!]{0,40}"
-    r"\b(?:before|earlier|yesterday|previously|last (?:time|week|month|night|session)|the other day|(?:a |some )?while ago)\b",
+    r"\b(?:i|we|you)(?:'ve| have|'d| had)? (?:already )?(?:said|told|mentioned|wrote|talked|spoke|discussed)\b"
+    r"[^.?!]{0,40}\b(?:before|earlier|yesterday|previously|last (?:time|week|month|night|session)|the other day|"
+    r"(?:a |some )?while ago)\b",
     r"\b(?:yesterday|last (?:time|week|month|night)|the other day|before|earlier)[, ]+(?:i|we|you) "
     r"(?:said|told|mentioned|wrote|talked|spoke|discussed)\b",
     r"\b(?:do|don't|did|can|could|would) you (?:still )?(?:remember|recall)\b",

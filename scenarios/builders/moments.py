@@ -32,7 +32,7 @@ __all__ = [
 
 LEXICAL_THRESHOLD = 0.25
 """Cosine of rare words from which a turn without cue is an implicit moment."""
-EMBEDDED_THRESHOLD = 0.6
+EMBEDDED_THRESHOLD = 0.7
 """Cosine of embeddings from which a turn without cue is an implicit moment."""
 _SOURCES = 3
 _MIN_SHARED = 2
@@ -94,7 +94,7 @@ class _Likeness(Protocol):
 async def find_moments(
     scenario: Scenario, *, embedder: Embedder | None = None, threshold: float | None = None
 ) -> tuple[Moment, ...]:
-    """All moments of a history, in its order. Only turns of people count, and only turns of earlier sessions as sources.
+    """All moments of a history, in its order. Only people's turns count, and only earlier sessions' turns as sources.
 
     Args:
         scenario: A history; its probes are not looked at.

@@ -99,7 +99,10 @@ def _places(scenario: Scenario, seed: int, counts: Counter[str]) -> list[_Place]
         gold = scenario.gold_by_probe[probe.probe_id]
         if gold.unanswerable or gold.evidence_unit != "turn" or not gold.evidence or probe.style != "question":
             continue
-        must = tuple(turns[name] for name in gold.evidence if name in turns)
+        if not turns.keys() >= set(gold.evidence):
+            counts["left out: evidence names no turn"] += 1
+            continue
+        must = tuple(turns[name] for name in gold.evidence)
         sessions = sorted({position[turn.session_id] for turn in must})
         size = derive_seed(seed, "window", probe.probe_id) % len(WINDOW_SIZES)
         sizes = [*WINDOW_SIZES[size:], *WINDOW_SIZES[:size]]

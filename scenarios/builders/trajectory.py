@@ -8,7 +8,6 @@ ones as they are, and a second build of the same settings is the same to the byt
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Self
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import derive_seed, sha256_of
 from mnemoscope.scenarios.builders.trajectory_dates import QUERY_DAY, filler_days
+from mnemoscope.scenarios.builders.trajectory_draws import Draws
 from mnemoscope.scenarios.builders.trajectory_plan import UserPlan, plan_user
 from mnemoscope.scenarios.builders.trajectory_talk import Talk, Talker
 from mnemoscope.scenarios.builders.trajectory_words import LANGUAGES, Language, LoadedWords, Phrases, Words, load_words
@@ -121,7 +121,7 @@ def _build(
             }
         )
         for number in range(users):
-            phrases = Phrases(random.Random(derive_seed("trajectory", lang, seed, number)))  # noqa: S311 - no secret
+            phrases = Phrases(Draws(derive_seed("trajectory", lang, seed, number)))
             plan = plan_user(loaded.words, phrases, f"{lang}-{seed}-{number:05d}")
             entries = _entries(plan, loaded.words, phrases, tokens)
             _write_user(files, plan, loaded.words, entries)
@@ -160,7 +160,7 @@ def _entries(plan: UserPlan, words: Words, phrases: Phrases, tokens: int | None)
     return sorted(entries, key=lambda entry: entry.day)
 
 
-def _lengths(rng: random.Random, count: int, tokens: int | None) -> list[int | None]:
+def _lengths(rng: Draws, count: int, tokens: int | None) -> list[int | None]:
     """Unequal shares of the tokens, one per session; together they reach the number."""
     if tokens is None:
         return [None] * count

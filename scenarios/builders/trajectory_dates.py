@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import pairwise
+
+from mnemoscope.scenarios.builders.trajectory_draws import Draws
 
 __all__ = ["FIRST_DAY", "QUERY_DAY", "evidence_days", "filler_days"]
 
@@ -14,7 +15,7 @@ QUERY_DAY = date(2026, 5, 1)
 _MARGIN = 3
 
 
-def evidence_days(rng: random.Random, count: int) -> list[date]:
+def evidence_days(rng: Draws, count: int) -> list[date]:
     """Distinct days of the window's inside, in order."""
     days = (QUERY_DAY - FIRST_DAY).days
     return [FIRST_DAY + timedelta(days=n) for n in sorted(rng.sample(range(_MARGIN, days - _MARGIN), count))]
@@ -36,7 +37,7 @@ def filler_days(evidence: Sequence[date], count: int) -> list[date]:
 
     Example:
         >>> [d.isoformat() for d in filler_days([date(2025, 5, 11), date(2025, 5, 12)], 4)]
-        ['2025-05-04', '2025-05-07', '2025-05-11', '2025-11-02']
+        ['2025-05-04', '2025-05-07', '2025-05-11', '2025-11-05']
     """
     days = sorted(evidence)
     gaps = [(FIRST_DAY, days[0]), *((a, b) for a, b in pairwise(days) if a < b), (days[-1], QUERY_DAY)]

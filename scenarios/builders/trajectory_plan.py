@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from datetime import date
 
 from mnemoscope.scenarios.builders.trajectory_dates import evidence_days
+from mnemoscope.scenarios.builders.trajectory_draws import Draws
 from mnemoscope.scenarios.builders.trajectory_words import Axis, Phrases, Words
 
 __all__ = ["Dated", "UserPlan", "axis_levels", "plan_user"]
@@ -117,7 +117,7 @@ def plan_user(words: Words, phrases: Phrases, user_id: str) -> UserPlan:
     )
 
 
-def axis_levels(rng: random.Random, count: int, *, relapse: bool) -> tuple[int, ...]:
+def axis_levels(rng: Draws, count: int, *, relapse: bool) -> tuple[int, ...]:
     """A way from one end of an axis (0) to the other (4) that is never a straight line.
 
     Up to a turning point the levels are 0 and 1, after it 3 and 4. With `relapse` the last is 2; without, the last two
@@ -135,7 +135,7 @@ def axis_levels(rng: random.Random, count: int, *, relapse: bool) -> tuple[int, 
     return (*before, *rng.sample(bag, count - turn - len(tail)), *tail)
 
 
-def _ways(rng: random.Random, count: int) -> tuple[_Way, _Way]:
+def _ways(rng: Draws, count: int) -> tuple[_Way, _Way]:
     relapsing = rng.randrange(2)
     ways = []
     for place in range(2):

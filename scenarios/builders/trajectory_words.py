@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from mnemoscope.core.identity import sha256_of
+from mnemoscope.scenarios.builders.trajectory_draws import Draws
 
 __all__ = ["LANGUAGES", "Axis", "Domain", "Family", "Language", "Pair", "Phrases", "Topic", "Words", "load_words"]
 
@@ -127,7 +127,7 @@ def load_words(lang: Language) -> LoadedWords:
 class Phrases:
     """One user's draws from the templates; what was drawn before is avoided."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: Draws) -> None:
         self.rng = rng
         self._used: set[str] = set()
 

@@ -93,6 +93,8 @@ class _Reader:
         self._count_history(sessions, turns)
         last = turns[-1] if turns else None
         cut = Cut(seq=len(turns), turn_id=last.turn_id if last else None)
+        # Sessions may be out of order; asking at the last one's time would hide later ones.
+        latest = max((turn.at for turn in turns if turn.at), default=None)
         talk = self.sample.conversation
         speakers = {role: talk.text(role) for role in ("speaker_a", "speaker_b")}
         return Conversation(
@@ -100,7 +102,7 @@ class _Reader:
             speakers=speakers,
             participants=self._participants(tuple(speakers.values()), turns),
             sessions=tuple(sessions),
-            moment=Moment(cut, last.at if last else None, TurnIndex(turn.turn_id for turn in turns)),
+            moment=Moment(cut, latest, TurnIndex(turn.turn_id for turn in turns)),
         )
 
     def _sessions(self) -> list[Session]:

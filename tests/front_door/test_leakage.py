@@ -51,6 +51,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     async def spy_respond(self: Assistant, probe: Probe, context: AssistantContext) -> Reply:
         assert context.gold is None
+        assert probe.style is None  # it names what is tested
+        assert "/" not in probe.probe_id
         arrived.append(repr(probe))
         return await respond(self, probe, context)
 

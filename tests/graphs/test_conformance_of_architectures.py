@@ -22,6 +22,17 @@ EXPECTED = {
     "dense(window=4,overlap=2)": NO_MODEL,
     "hybrid": NO_MODEL,
     "hybrid(window=3,overlap=1,depth=5)": NO_MODEL,
+    "oracle(around=5)": NO_EMBEDDER,
+    "full-context(last_chars=95000)": NO_EMBEDDER,
+    "random": NO_EMBEDDER,
+    "random(avoid=gold)": NO_EMBEDDER,
+    "compressed": NO_MODEL,
+    "compressed(by=bm25)": NO_EMBEDDER,
+    "summary": NO_EMBEDDER,
+    "lc": NO_EMBEDDER,
+    "lc(share=25,summary=true)": NO_EMBEDDER,
+    "rag": NO_MODEL,
+    "rag(share=25,summary=true)": NO_MODEL,
 }
 
 
