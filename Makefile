@@ -54,7 +54,7 @@ lock: $(VENV)/.build ## Resolve the dependencies again and write requirements/*.
 	$(UV) pip compile $$flags --group dev -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
 
 bench: $(VENV)/.dev ## Measure hot paths; prints ratios against a floor or a peer in the same run
-	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean: ## Remove .venv, caches and demo output
 	@rm -rf $(VENV) demo-out build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,20 +8,19 @@ if __name__ != "mnemoscope.evaluators":
 from mnemoscope.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, ProbeFacts, ScoreRow, macro
-    from mnemoscope.evaluators.attribution import STAGES, FactLoss, attribute, funnel
+    from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, ProbeFacts, ScoreRow
+    from mnemoscope.evaluators.attribution import STAGES, FactLoss, attribute
     from mnemoscope.evaluators.case import EvaluationCase, StoredView
     from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
     from mnemoscope.evaluators.graph import Evaluator
     from mnemoscope.evaluators.metrics.metric import Metric
     from mnemoscope.evaluators.metrics.registry import METRICS, default_metrics, open_metrics
-    from mnemoscope.evaluators.verdict import Counts, Verdict, VerdictStatus
+    from mnemoscope.evaluators.verdict import Verdict, VerdictStatus
 
 __all__ = [
     "METRICS",
     "STAGES",
     "Aggregates",
-    "Counts",
     "EvaluationCase",
     "Evaluator",
     "FactLoss",
@@ -36,8 +35,6 @@ __all__ = [
     "VerdictStatus",
     "attribute",
     "default_metrics",
-    "funnel",
-    "macro",
     "open_metrics",
 ]
 
@@ -47,7 +44,6 @@ __getattr__ = lazy_names(
         "METRICS": "metrics.registry",
         "STAGES": "attribution",
         "Aggregates": "aggregate",
-        "Counts": "verdict",
         "EvaluationCase": "case",
         "Evaluator": "graph",
         "FactLoss": "attribution",
@@ -62,8 +58,6 @@ __getattr__ = lazy_names(
         "VerdictStatus": "verdict",
         "attribute": "attribution",
         "default_metrics": "metrics.registry",
-        "funnel": "attribution",
-        "macro": "aggregate",
         "open_metrics": "metrics.registry",
     },
 )

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mnemoscope.evaluators._tally import Cell, CellTable, collect
+from mnemoscope.evaluators._tally import Cell, CellTable, Row, collect
 from mnemoscope.evaluators.metrics.registry import lower_is_better
 from mnemoscope.evaluators.statistics.bootstrap import Floats, bootstrap_columns
 from mnemoscope.evaluators.statistics.intervals import Interval, wilson
-from mnemoscope.evaluators.statistics.paired import detectable_by_error, holm, paired_p, sign_flip
+from mnemoscope.evaluators.statistics.paired import detectable, holm, paired_p, sign_flip
 
-__all__ = ["Aggregates", "MetricRow", "PairRow", "ProbeFacts", "ScoreRow", "aggregate", "macro"]
+__all__ = ["Aggregates", "MetricRow", "PairRow", "ProbeFacts", "ScoreRow", "aggregate"]
 
 ALL = "all"
 
@@ -46,16 +46,19 @@ class ProbeFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One figure. `value` is over scored cells; `value_strict` counts failed and invalid cells as the worst score."""
+    """One figure of one judge.
+
+    `value` is over scored cells; `value_strict` counts failed and invalid ones as 0 or, where lower is better, 1.
+    """
 
     metric: str
     system: str
     stratum: str
     n_expected: int
-    """Cells that the metric applies to, those of other systems on the same probes included."""
+    """Cells that have a verdict of this metric, failures and exclusions included."""
     n_scored: int
     n_error: Mapping[str, int]
-    """Cause to number; `missing` is a cell that other systems have and this one lacks."""
+    """Cause to number."""
     n_invalid: int
     n_excluded: Mapping[str, int]
     """Reason to number."""
@@ -88,11 +91,12 @@ class PairRow:
     p_clustered: float | None
     """Sign flips of whole clusters."""
     p_adjusted: float | None
-    """Holm over the pairs of one metric and stratum, of `p_clustered`, or of `p` where there is one cluster."""
+    """`p_clustered` after Holm, over the pairs of one metric and stratum; None for one cluster, which tells nothing."""
     test: str
     n: int
     clusters: int
     mde: float | None
+    """Smallest difference that this many clusters show with 80 % power; see `detectable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class Aggregates:
 
 
 def aggregate(
-    rows: Iterable[tuple[str, str, str, int, str, str, str, float | None, str, str]],
+    rows: Iterable[Row],
     probes: Mapping[tuple[str, str], ProbeFacts],
     *,
     systems: Sequence[str] | None = None,
@@ -119,12 +123,13 @@ def aggregate(
     """Figures of all metrics, systems and strata.
 
     Several verdicts of one metric on one cell (per fact, per memory) become one score, their mean; a cell counts as
-    failed where one of them failed, as invalid where one is, as excluded where none is scored. Intervals come from
-    the cluster bootstrap with one draw for all systems; a binary figure over independent rows, or one that is all 0
-    or all 1, takes Wilson's interval, because resampling cannot see beyond the values it has.
+    failed where one of them failed, as invalid where one is, as excluded where none is scored. Verdicts of two judges
+    are never averaged and never compared. Intervals come from the cluster bootstrap with one draw for all systems; a
+    binary figure over independent rows, or one that is all 0 or all 1, takes Wilson's interval, because resampling
+    cannot see beyond the values it has. Rows of one cluster are not independent, so at 0 and 1 it counts clusters.
 
     Args:
-        rows: Verdicts, as `ScoreRow`.
+        rows: Verdicts, as `ScoreRow`, with a failure for every cell that should have a verdict and has none.
         probes: (scenario id, probe id) to cluster, strata and benchmark. Figures are made for `all`, for every stratum
             and for every benchmark.
         systems: Order of systems; sorted by name where it is not given.
@@ -142,16 +147,21 @@ def aggregate(
         KeyError: A verdict's probe is not among `probes`.
     """
     tables = collect(rows)
-    present = {cell.system for table in tables.values() for cell in table}
-    order = [s for s in systems if s in present] if systems is not None else sorted(present)
+    judges: dict[str, list[str]] = defaultdict(list)
+    for metric, judge in sorted(tables):
+        judges[metric].append(judge)
+    warnings = [
+        f"{metric}: verdicts of several judges ({', '.join(keys)}) are not comparable"
+        for metric, keys in judges.items()
+        if len(keys) > 1
+    ]
     metrics: list[MetricRow] = []
     pairs: list[PairRow] = []
-    warnings: list[str] = []
-    settings = _Settings(order, evidence or {}, kappa or {}, baseline, seed, resamples)
-    for metric in sorted(tables):
-        table = [cell for cell in tables[metric] if cell.system in set(order)]
-        for stratum, part in _by_stratum(table, probes):
-            group = _Group(metric, stratum, part, probes, settings)
+    settings = _Settings(systems, evidence or {}, kappa or {}, baseline, seed, resamples)
+    for (metric, judge), table in sorted(tables.items()):
+        wanted = table if systems is None else [cell for cell in table if cell.system in systems]
+        for stratum, part in _by_stratum(wanted, probes):
+            group = _Group(metric, judge, stratum, part, probes, settings)
             metrics.extend(group.metric_rows())
             pairs.extend(group.pair_rows())
             if stratum == ALL:
@@ -159,22 +169,9 @@ def aggregate(
     return Aggregates(tuple(metrics), tuple(pairs), tuple(dict.fromkeys(warnings)))
 
 
-def macro(rows: Iterable[MetricRow], strata: Sequence[str]) -> float | None:
-    """Mean of a figure over strata, each counting the same; None where one of them has no value.
-
-    Args:
-        rows: Rows of one metric and one system.
-        strata: The strata to average, as named in the rows.
-    """
-    values = {row.stratum: row.value for row in rows}
-    picked = [values.get(stratum) for stratum in strata]
-    known = [value for value in picked if value is not None]
-    return float(np.mean(known)) if known and len(known) == len(picked) else None
-
-
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    systems: Sequence[str]
+    systems: Sequence[str] | None
     evidence: Mapping[str, str]
     kappa: Mapping[str, float]
     baseline: str | None
@@ -183,34 +180,36 @@ class _Settings:
 
 
 class _Group:
-    """One metric on one stratum: all systems."""
+    """One metric by one judge on one stratum: all systems that it has verdicts on."""
 
     def __init__(
         self,
         metric: str,
+        judge: str,
         stratum: str,
         cells: CellTable,
         probes: Mapping[tuple[str, str], ProbeFacts],
         settings: _Settings,
     ) -> None:
-        self.metric, self.stratum, self.settings = metric, stratum, settings
-        self.cells: dict[str, list[Cell]] = {system: [] for system in settings.systems}
+        self.metric, self.judge, self.stratum, self.settings = metric, judge, stratum, settings
+        present = {cell.system for cell in cells}
+        order = sorted(present) if settings.systems is None else [s for s in settings.systems if s in present]
+        self.cells: dict[str, list[Cell]] = {system: [] for system in order}
         for cell in cells:
             self.cells[cell.system].append(cell)
-        self.expected = {(c.scenario_id, c.probe_id, c.replicate) for c in cells}
         units = sorted({(c.scenario_id, c.probe_id) for c in cells})
         named = [(probes[unit].benchmark, probes[unit].cluster) for unit in units]
         names = {name: i for i, name in enumerate(sorted(set(named)))}
         self.clusters = len(names)
         self.cluster_of = np.array([names[name] for name in named], dtype=np.int64)
-        self.scores = np.full((len(units), len(settings.systems)), np.nan)
+        self.scores = np.full((len(units), len(self.cells)), np.nan)
         self.weights = np.zeros_like(self.scores)
         self._fill({unit: i for i, unit in enumerate(units)})
 
     def _fill(self, index: Mapping[tuple[str, str], int]) -> None:
         totals = np.zeros_like(self.scores)
-        for column, system in enumerate(self.settings.systems):
-            for cell in self.cells[system]:
+        for column, cells in enumerate(self.cells.values()):
+            for cell in cells:
                 if cell.score is not None:
                     row = index[cell.scenario_id, cell.probe_id]
                     totals[row, column] += cell.score
@@ -230,20 +229,21 @@ class _Group:
         sums = self.by_cluster(np.nan_to_num(self.scores) * self.weights)
         low, high, _ = bootstrap_columns(sums, sizes, seed=self.settings.seed, resamples=self.settings.resamples)
         rows = []
-        for column, system in enumerate(self.settings.systems):
-            cells = self.cells[system]
+        for column, (system, cells) in enumerate(self.cells.items()):
             values = [cell.score for cell in cells if cell.score is not None]
-            interval = self._interval(values, int((sizes[:, column] > 0).sum()), low[column], high[column])
-            rows.append(self._metric_row(system, cells, values, interval, int((sizes[:, column] > 0).sum())))
+            clusters = int((sizes[:, column] > 0).sum())
+            interval = self._interval(values, clusters, low[column], high[column])
+            rows.append(self._metric_row(system, cells, values, interval, clusters))
         return rows
 
     def _interval(self, values: list[float], clusters: int, low: float, high: float) -> Interval:
         if not values:
             return Interval(None, None, reason="nothing scored")
         binary = all(value in (0.0, 1.0) for value in values)
-        ones = int(sum(values)) if binary else 0
-        if binary and (clusters == len(values) or (clusters > 1 and ones in (0, len(values)))):
-            return wilson(ones, len(values))
+        if binary and clusters == len(values):
+            return wilson(int(sum(values)), clusters)
+        if binary and clusters > 1 and len(set(values)) == 1:
+            return wilson(int(values[0]) * clusters, clusters)
         if np.isnan(low):
             return Interval(None, None, reason="one cluster")
         return Interval(float(low), float(high), "cluster-bootstrap")
@@ -252,19 +252,15 @@ class _Group:
         self, system: str, cells: list[Cell], values: list[float], interval: Interval, clusters: int
     ) -> MetricRow:
         errors = Counter(cell.label for cell in cells if cell.status == "error")
-        if missing := len(self.expected) - len(cells):
-            errors["missing"] += missing
         invalid = sum(cell.status == "invalid" for cell in cells)
         failed = errors.total() + invalid
         worst = 1.0 if lower_is_better(self.metric) else 0.0
         total = float(np.sum(values)) if values else 0.0
-        keys = sorted({cell.judge_key for cell in cells if cell.judge_key})
-        key = " | ".join(keys)
         return MetricRow(
             metric=self.metric,
             system=system,
             stratum=self.stratum,
-            n_expected=len(self.expected),
+            n_expected=len(cells),
             n_scored=len(values),
             n_error=dict(sorted(errors.items())),
             n_invalid=invalid,
@@ -275,14 +271,14 @@ class _Group:
             high=_round(interval.high),
             interval=interval.method or (interval.reason or ""),
             clusters=clusters,
-            judge_key=key,
-            kappa=self.settings.kappa.get(key),
+            judge_key=self.judge,
+            kappa=self.settings.kappa.get(self.judge),
             evidence=self.settings.evidence.get(system, ""),
         )
 
     def pair_rows(self) -> list[PairRow]:
         """One row per pair of systems that share scored probes."""
-        order = list(self.settings.systems)
+        order = list(self.cells)
         if self.settings.baseline in order:
             base = order.index(self.settings.baseline)
             chosen = [(i, base) for i in range(len(order)) if i != base]
@@ -298,11 +294,10 @@ class _Group:
         low, high, error = bootstrap_columns(sums, sizes, seed=seed, resamples=resamples)
         flipped = sign_flip(sums, seed=seed, resamples=resamples)
         raw = [
-            self._pair(order[i], order[j], first[both[:, c], c], second[both[:, c], c], sizes[:, c])
-            for c, (i, j) in enumerate(chosen)
+            _pair(first[both[:, c], c], second[both[:, c], c], int((sizes[:, c] > 0).sum())) for c in range(len(chosen))
         ]
         clustered = [None if np.isnan(low[c]) else float(flipped[c]) for c in range(len(chosen))]
-        adjusted = holm([one if one is not None else raw[c].p for c, one in enumerate(clustered)])
+        adjusted = holm(clustered)
         return [
             PairRow(
                 metric=self.metric,
@@ -318,36 +313,25 @@ class _Group:
                 test=raw[c].test,
                 n=raw[c].n,
                 clusters=raw[c].clusters,
-                mde=_round(raw[c].mde if raw[c].test == "mcnemar-exact" else _detectable(error[c])),
+                mde=_round(detectable(float(error[c]), raw[c].clusters)),
             )
             for c, (i, j) in enumerate(chosen)
             if raw[c].n
         ]
 
-    def _pair(self, a: str, b: str, first: Floats, second: Floats, sizes: Floats) -> _Raw:
-        if not len(first):
-            return _Raw(None, None, "none", 0, 0, None)
-        p, test, mde = paired_p(first, second)
-        return _Raw(float((first - second).mean()), p, test, len(first), int((sizes > 0).sum()), mde)
-
     def warnings(self, max_error_gap: float) -> list[str]:
         """What makes rows of this metric unequal."""
-        found = []
-        keys = sorted({c.judge_key for cells in self.cells.values() for c in cells if c.judge_key})
-        if len(keys) > 1:
-            found.append(f"{self.metric}: verdicts of several judges ({', '.join(keys)}) are not comparable")
         shares = {
-            system: (len(self.expected) - len(cells) + sum(c.status in ("error", "invalid") for c in cells))
-            / len(self.expected)
+            system: sum(c.status in ("error", "invalid") for c in cells) / len(cells)
             for system, cells in self.cells.items()
         }
-        if shares and max(shares.values()) - min(shares.values()) > max_error_gap:
-            worst, best = max(shares, key=lambda s: shares[s]), min(shares, key=lambda s: shares[s])
-            found.append(
-                f"{self.metric}: {shares[worst]:.0%} of {worst}'s cells failed and {shares[best]:.0%} of {best}'s; "
-                "compare the strict figures"
-            )
-        return found
+        if not shares or max(shares.values()) - min(shares.values()) <= max_error_gap:
+            return []
+        worst, best = max(shares, key=lambda s: shares[s]), min(shares, key=lambda s: shares[s])
+        return [
+            f"{self.metric}: {shares[worst]:.0%} of {worst}'s cells failed and {shares[best]:.0%} of {best}'s; "
+            "compare the strict figures"
+        ]
 
 
 class _Raw(NamedTuple):
@@ -356,7 +340,13 @@ class _Raw(NamedTuple):
     test: str
     n: int
     clusters: int
-    mde: float | None
+
+
+def _pair(first: Floats, second: Floats, clusters: int) -> _Raw:
+    if not len(first):
+        return _Raw(None, None, "none", 0, 0)
+    p, test = paired_p(first, second)
+    return _Raw(float((first - second).mean()), p, test, len(first), clusters)
 
 
 def _by_stratum(cells: CellTable, probes: Mapping[tuple[str, str], ProbeFacts]) -> list[tuple[str, list[Cell]]]:
@@ -366,10 +356,6 @@ def _by_stratum(cells: CellTable, probes: Mapping[tuple[str, str], ProbeFacts]) 
         for stratum in dict.fromkeys((ALL, *facts.strata, facts.benchmark)):
             parts[stratum].append(cell)
     return sorted(parts.items(), key=lambda part: (part[0] != ALL, part[0]))
-
-
-def _detectable(error: float) -> float | None:
-    return None if np.isnan(error) else detectable_by_error(float(error))
 
 
 def _round(value: float | None) -> float | None:

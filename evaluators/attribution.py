@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from mnemoscope.core.identity import ItemId
 from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.core.ports import UseDetector
 from mnemoscope.evaluators.case import EvaluationCase, joined_text
@@ -14,9 +14,9 @@ from mnemoscope.evaluators.detectors.offline import examine
 from mnemoscope.evaluators.metrics.strategic import planned_sources
 from mnemoscope.evaluators.metrics.timing import kept_back
 from mnemoscope.memory_backends.record import MemoryItem
-from mnemoscope.scenarios.records import GoldFact
+from mnemoscope.scenarios.records import Gold, GoldFact
 
-__all__ = ["STAGES", "FactLoss", "Stage", "attribute", "funnel"]
+__all__ = ["STAGES", "FactLoss", "Stage", "attribute"]
 
 Stage = Literal["not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "kept"]
 STAGES: tuple[Stage, ...] = ("not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "kept")
@@ -53,24 +53,31 @@ def attribute(case: EvaluationCase, detector: UseDetector) -> tuple[FactLoss, ..
     current session are nobody's loss in storing, retrieving and planning: every system is given that session. Where
     gold is told by session, any turn of a source session names it.
 
+    Gold with roles wants every must fact and any one nice fact. So the nice facts count as one, the one that came
+    furthest: kept where any of them is, else lost where the last of them was.
+
     Args:
         case: The cell. Attribution of a failed cell is empty: nothing is known about it.
         detector: The scoring detector; never the one that sits in `verify`.
 
     Returns:
-        One entry per gold fact that the moment calls for, in the gold's order: the counts over stages add up to
-        their number. A fact with windows that are not open now is not wanted, so that its absence is no loss.
+        One entry per gold fact that the moment calls for, in the gold's order, and one for all nice facts at the end:
+        the counts over stages add up to their number. A fact with windows that are not open now is not wanted, so
+        that its absence is no loss.
     """
     if case.reply.status == "error":
         return ()
     silent = kept_back(case.gold, case.probe)
-    return tuple(_follow(case, fact, detector) for fact in case.gold.facts if fact.fact_id not in silent)
+    losses: list[FactLoss] = []
+    nice: list[FactLoss] = []
+    for fact in case.gold.facts:
+        if fact.fact_id not in silent:
+            (nice if _is_nice(case.gold, fact) else losses).append(_follow(case, fact, detector))
+    return (*losses, max(nice, key=lambda loss: STAGES.index(loss.stage))) if nice else tuple(losses)
 
 
-def funnel(losses: Iterable[FactLoss]) -> dict[Stage, int]:
-    """Facts by stage, every stage listed; the counts add up to the number of facts."""
-    counts = Counter(loss.stage for loss in losses)
-    return {stage: counts[stage] for stage in STAGES}
+def _is_nice(gold: Gold, fact: GoldFact) -> bool:
+    return any(gold.roles.get(ItemId(source)) == "nice" for source in fact.sources)
 
 
 def _follow(case: EvaluationCase, fact: GoldFact, detector: UseDetector) -> FactLoss:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
+from mnemoscope.core.identity import TurnId
 from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.graphs.reply import Reply
 from mnemoscope.memory_backends.record import MemoryItem
@@ -52,11 +56,15 @@ class EvaluationCase:
     history: tuple[Turn, ...]
     """The turns that were known at the probe, empty ones included."""
     stored: StoredView = StoredView()
+    known: dict[TurnId, Turn] | None = None
+    """The history by turn id, shared by cells of one cut; None: it is made where it is needed."""
 
     @cached_property
-    def turns(self) -> dict[str, Turn]:
+    def turns(self) -> Mapping[str, Turn]:
         """Known turns by id, those of the current session included."""
-        return {turn.turn_id: turn for turn in (*self.history, *self.probe.recent_turns)}
+        known = {turn.turn_id: turn for turn in self.history} if self.known is None else self.known
+        recent = {turn.turn_id: turn for turn in self.probe.recent_turns}
+        return cast("Mapping[str, Turn]", ChainMap(recent, known))
 
     @cached_property
     def recent_ids(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ from langgraph.types import Send
 
 from mnemoscope.core.ports import Use, UseDetector
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.metrics.metric import Metric
+from mnemoscope.evaluators.metrics.metric import Metric, failure
 from mnemoscope.evaluators.verdict import Verdict
 
 __all__ = ["EvaluationState", "Evaluator"]
@@ -71,7 +71,8 @@ class Evaluator:
     async def evaluate(self, case: EvaluationCase) -> tuple[Verdict, ...]:
         """All verdicts on one cell, sorted by metric and subject.
 
-        A failed cell gives one verdict with status `error` per metric that applies, labelled with the cause.
+        A failed cell gives one verdict per metric that applies: an error labelled with the cause, or the exclusion of a
+        probe that the metric leaves out whatever the reply.
         """
         state = await self._graph.ainvoke({"case": case, "detector": _Once(self.detector), "found": []})
         verdicts: tuple[Verdict, ...] = state["verdicts"]
@@ -129,12 +130,13 @@ def _applies(metric: Metric, case: EvaluationCase) -> bool:
 
 
 def _verdicts(metric: Metric, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
-    if case.reply.status == "error":
-        error = case.reply.error or "error"
-        cause = error.partition(":")[0].strip() or "error"
-        return [Verdict(metric.name, "reply", f"answer-error:{cause}", None, "error", raw=error)]
     try:
-        return metric.evaluate(case, detector) if metric.applies(case.gold, case.probe) else []
+        if not metric.applies(case.gold, case.probe):
+            return []
+        if case.reply.status == "error":
+            error = case.reply.error or "error"
+            return [failure(metric, case, f"answer-error:{error.partition(':')[0].strip() or 'error'}", error)]
+        return metric.evaluate(case, detector)
     except Exception as error:  # a metric's failure is a verdict, never the end of its siblings
         cause = f"judge-error:{type(error).__name__}"
         return [Verdict(metric.name, "reply", cause, None, "error", raw=f"{type(error).__name__}: {error}")]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Counts", "Verdict", "VerdictStatus"]
+__all__ = ["Verdict", "VerdictStatus"]
 
 VerdictStatus = Literal["scored", "not_applicable", "invalid", "error"]
 
@@ -31,16 +30,3 @@ class Verdict:
     """What the judge said, as received; for rules, the figures behind the score."""
     quote: str = ""
     """Words of the visible reply that the verdict rests on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Who is in a figure and who is not. `expected = scored + invalid + errors + excluded`."""
-
-    n_expected: int
-    n_scored: int
-    n_invalid: int = 0
-    n_error: Mapping[str, int] = field(default_factory=dict)
-    """Cause to number."""
-    n_excluded: Mapping[str, int] = field(default_factory=dict)
-    """Reason to number."""

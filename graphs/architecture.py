@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from mnemoscope.core.spec import parse_spec
+from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.backend import MemoryBackend, Ports
 from mnemoscope.graphs.registry import ARCHITECTURES
 from mnemoscope.graphs.spans import Node, spanned
@@ -38,6 +39,11 @@ def embeds_nothing(turns: Sequence[Turn]) -> Sequence[str]:
     return ()
 
 
+def asks_nothing(turns: Sequence[Turn]) -> Usage:
+    """What an architecture that writes without a model asks one while it takes turns in."""
+    return Usage()
+
+
 @dataclass(frozen=True)
 class Architecture:
     """A named way to remember. It is compiled once; each memory made from it is one run of its graphs.
@@ -55,6 +61,8 @@ class Architecture:
     new_store: Callable[[Ports], MemoryStore]
     """Makes an empty store."""
     embeds: Callable[[Sequence[Turn]], Sequence[str]] = embeds_nothing
+    asks: Callable[[Sequence[Turn]], Usage] = asks_nothing
+    """Model calls and tokens that taking these turns in would cost, as an estimate."""
     mode: Mode | None = None
     """None where no part of it ever asks a language model."""
     evidence_class: EvidenceClass = "package"

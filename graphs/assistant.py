@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 
 from mnemoscope.core.errors import BackendError, BudgetStop, ConfigError, EndpointError
 from mnemoscope.core.usage import Usage
-from mnemoscope.graphs.metering import MeteredEmbedder, MeteredModel, count
+from mnemoscope.graphs.metering import MeteredEmbedder, MeteredModel, count, metering
 from mnemoscope.graphs.nodes.ports import (
     GenerationTask,
     Generator,
@@ -168,17 +168,20 @@ class Assistant:
         return await self._planner.plan_with_gold(task, context.gold.gold(probe.probe_id))
 
     async def _generate(self, state: AssistantState, runtime: Runtime[AssistantContext]) -> Update:
-        draft = await self._generator.write(
-            GenerationTask(
-                probe=state["probe"],
-                plan=state["plan"],
-                memories=state["retrieval"].given_items,
-                writer=runtime.context.writer,
-                unmet=state.get("unmet", ()),
-                leaked=state.get("leaked", ()),
-                replicate=runtime.context.replicate,
-            )
+        task = GenerationTask(
+            probe=state["probe"],
+            plan=state["plan"],
+            memories=state["retrieval"].given_items,
+            writer=runtime.context.writer,
+            unmet=state.get("unmet", ()),
+            leaked=state.get("leaked", ()),
+            replicate=runtime.context.replicate,
         )
+        try:
+            draft = await self._generator.write(task)
+        except EndpointError as error:
+            count(error.usage)
+            raise
         count(draft.usage)
         return {"draft": draft.text, "drafts": (draft.text,), "reasoning": draft.hidden}
 
@@ -226,12 +229,13 @@ def _guarded(
     async def run(state: AssistantState, runtime: Runtime[AssistantContext]) -> dict[str, Any]:
         if state.get("error") is not None:
             return {}
-        try:
-            return await node(state, runtime)
-        except BudgetStop:
-            raise
-        except Exception as error:
-            return {"error": error_text(error), "again": False}
+        with metering() as spent:
+            try:
+                return await node(state, runtime)
+            except BudgetStop:
+                raise
+            except Exception as error:
+                return {"error": error_text(error), "again": False, "usage": spent.usage}
 
     return run
 

@@ -46,7 +46,8 @@ class GraphBackend:
     """A memory of one scope. Its graphs were compiled once, with the architecture; it holds what is remembered.
 
     Writes are serialised by a lock. A turn whose run fails at an endpoint stays deferred and is tried again by the
-    next write or flush; any other failure raises and leaves the turn with the caller.
+    next write or flush, and until then the memory is neither forked nor asked; any other failure raises and leaves the
+    turn with the caller.
 
     Args:
         architecture: What it is a memory of.
@@ -58,6 +59,8 @@ class GraphBackend:
         self._memory = GraphMemory()
         self._context: MemoryContext | None = None
         self._given: Ports | None = None
+        self._outage: EndpointError | None = None
+        """Why the backlog waits."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -123,9 +126,7 @@ class GraphBackend:
             receipt = await self._take(event, offered, "flush")
             if reason == "history_end" and receipt.deferred:
                 self._withdraw(event)
-                raise BackendError(
-                    "the history has ended and turns are still deferred", phase="flush", turn_ids=receipt.deferred
-                )
+                raise self._behind("the history has ended and turns are still deferred", "flush") from self._outage
             return receipt
 
     async def retrieve(self, query: Query, budget: Budget, now: datetime | None, mode: ReadMode = "pure") -> Retrieval:
@@ -133,15 +134,19 @@ class GraphBackend:
 
         Raises:
             EndpointError: An embedder or a model failed.
-            BackendError: The graph failed.
+            BackendError: The graph failed, or an endpoint keeps turns from the memory.
         """
-        context = self._opened("retrieve")
+        context = self._whole("retrieve")
         if not _VISIBLE.search(query.text):
             return Retrieval(items=(), given=0, blank_query=True)
         if not self.capabilities.mutating_read:
             return await self._read(context, query, budget, now)
         if mode == "pure":
-            return await (await self._fork())._read_own(query, budget, now)
+            fork = await self._fork("retrieve")
+            try:
+                return await fork._read(fork._opened("retrieve"), query, budget, now)
+            finally:
+                await fork.close()
         async with self._lock:
             return replace(await self._read(context, query, budget, now), mutated=True)
 
@@ -171,11 +176,15 @@ class GraphBackend:
             ledger.deferred = dict.fromkeys(
                 turn for turn in ledger.written if turn not in ledger.covered and turn not in ledger.dropped
             )
-            self._memory = memory
+            self._memory, self._outage = memory, None
 
     async def fork(self) -> MemoryBackend:
-        """A second memory with the same content; what is done to one does not reach the other."""
-        return await self._fork()
+        """A second memory with the same content; what is done to one does not reach the other.
+
+        Raises:
+            BackendError: An endpoint keeps turns from the memory.
+        """
+        return await self._fork("fork")
 
     async def items(self) -> AsyncIterator[MemoryItem]:
         """Everything that is stored, tombstones included, in order of writing."""
@@ -206,8 +215,8 @@ class GraphBackend:
             )
 
     def estimate(self, history: Sequence[Turn]) -> Usage:
-        """Texts that ingesting this history would embed; the bundled architectures call no model."""
-        return Usage(embedded_texts=len(self.architecture.texts_to_embed(history)))
+        """Texts that ingesting this history would embed, and what it would ask a model."""
+        return self.architecture.asks(history) + Usage(embedded_texts=len(self.architecture.texts_to_embed(history)))
 
     async def close(self) -> None:
         """Release the store; a closed memory cannot be used again."""
@@ -223,8 +232,19 @@ class GraphBackend:
         context = self._opened("snapshot")
         return pack(self.architecture.name, context.scope, self._memory, context.store.snapshot())
 
-    async def _fork(self) -> GraphBackend:
-        context, other = self._opened("fork"), GraphBackend(self.architecture)
+    def _whole(self, phase: str) -> MemoryContext:
+        """The open memory; one that lacks turns must not be asked, because what it finds would count as its best."""
+        context = self._opened(phase)
+        if self._memory.backlog:
+            raise self._behind("an endpoint keeps turns from the memory", phase) from self._outage
+        return context
+
+    def _behind(self, what: str, phase: str) -> BackendError:
+        why = "" if self._outage is None else f"; {self._outage.cause}: {self._outage}"
+        return BackendError(f"{what}{why}", phase=phase, turn_ids=list(self._memory.ledger.deferred))
+
+    async def _fork(self, phase: str) -> GraphBackend:
+        context, other = self._whole(phase), GraphBackend(self.architecture)
         await other.open(context.scope, cast("Ports", self._given))
         await other.restore(await self.snapshot())
         return other
@@ -233,12 +253,13 @@ class GraphBackend:
         """Run the WRITE graph for the backlog and this event, in order, until one fails at an endpoint."""
         memory, receipt = self._memory, WriteReceipt(())
         memory.backlog = (*memory.backlog, event)
+        self._outage = None
         try:
             while memory.backlog:
                 receipt = _joined(receipt, await self._run(memory.backlog[0], phase))
                 memory.backlog = memory.backlog[1:]
-        except EndpointError:
-            pass
+        except EndpointError as error:
+            self._outage = error
         except BackendError:
             self._withdraw(event)
             raise
@@ -289,9 +310,6 @@ class GraphBackend:
             usage=state.get("usage", Usage()),
             parse_failures=state.get("parse_failures", 0),
         )
-
-    async def _read_own(self, query: Query, budget: Budget, now: datetime | None) -> Retrieval:
-        return await self._read(self._opened("retrieve"), query, budget, now)
 
     async def _read(self, context: MemoryContext, query: Query, budget: Budget, now: datetime | None) -> Retrieval:
         try:

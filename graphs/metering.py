@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
+from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.ports import Completion, Embedder, LanguageModel, Message, Vectors
 from mnemoscope.core.usage import Phase, Usage
 
@@ -67,10 +68,14 @@ class MeteredModel:
         max_tokens: int | None = None,
         replicate: int = 0,
     ) -> Completion:
-        """The inner model's answer; its usage is counted."""
-        answer = await self._inner.complete(
-            messages, phase=phase, schema=schema, max_tokens=max_tokens, replicate=replicate
-        )
+        """The inner model's answer; its usage is counted, that of a failure too."""
+        try:
+            answer = await self._inner.complete(
+                messages, phase=phase, schema=schema, max_tokens=max_tokens, replicate=replicate
+            )
+        except EndpointError as error:
+            count(error.usage)
+            raise
         count(answer.usage)
         return answer
 

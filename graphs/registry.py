@@ -59,6 +59,11 @@ ARCHITECTURES: Registry[Architecture] = Registry(
         "bm25": f"{_ARCHITECTURES}.bm25:bm25",
         "dense": f"{_ARCHITECTURES}.dense:dense",
         "hybrid": f"{_ARCHITECTURES}.hybrid:hybrid",
+        "random": f"{_ARCHITECTURES}.random_turns:random_turns",
+        "compressed": f"{_ARCHITECTURES}.compressed:compressed",
+        "summary": f"{_ARCHITECTURES}.summary:summary",
+        "lc": f"{_ARCHITECTURES}.lc:lc",
+        "rag": f"{_ARCHITECTURES}.rag:rag",
     },
     group="mnemoscope.architectures",
 )

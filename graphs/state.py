@@ -51,6 +51,8 @@ class WriteState(TypedDict, total=False):
     """Turns of the buffer that no item covers yet."""
     ready: tuple[tuple[Turn, ...], ...]
     """Groups of turns that become items in this run."""
+    ended: tuple[Turn, ...]
+    """Turns of a session that is over in this run."""
     drafts: tuple[MemoryItem, ...]
     """Items made and not yet stored."""
     added: Annotated[tuple[ItemId, ...], operator.add]

@@ -10,7 +10,10 @@ from mnemoscope.core.language.tokens import estimate_tokens
 from mnemoscope.memory_backends.record import Budget, MemoryItem, Retrieval
 from mnemoscope.memory_backends.rendering import item_text, render_block
 
-__all__ = ["fit", "item_tokens"]
+__all__ = ["RANKED", "fit", "item_tokens"]
+
+RANKED = 10
+"""Items that a ranking keeps at least, whatever the budget: the largest k that metrics cut at by default."""
 
 
 def item_tokens(item: MemoryItem) -> int:
@@ -35,7 +38,8 @@ def fit(
     """Cut ranked items to a budget.
 
     The assistant is given the longest prefix of at most `budget.k` items and at most `budget.max_tokens` tokens; an
-    item is never torn. The ranking behind it is kept as far as it stays within `budget.depth_tokens`.
+    item is never torn. The ranking behind it is kept as far as it stays within `budget.depth_tokens`, and for
+    `RANKED` items in any case.
 
     Args:
         items: The ranking, best first.
@@ -56,7 +60,7 @@ def fit(
         rendered = render(items[:given])
         tokens = estimate_tokens(rendered)
     return Retrieval(
-        items=tuple(items[: max(wanted, _prefix(running, budget.depth_tokens))]),
+        items=tuple(items[: max(wanted, RANKED, _prefix(running, budget.depth_tokens))]),
         given=given,
         rendered=rendered,
         context_tokens=tokens,

@@ -92,7 +92,6 @@ class Scope:
 
     scenario_id: ScenarioId
     user_id: str = "user"
-    run_id: str = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ class Retrieval:
     """What a memory gave back, best first."""
 
     items: tuple[MemoryItem, ...]
-    """The ranking, as deep as `Budget.depth_tokens` or `Budget.k` asks, whichever is deeper."""
+    """The ranking, as deep as `Budget.depth_tokens`, `Budget.k` or ten items ask, whichever is deepest."""
     given: int
     """How many leading items the assistant gets."""
     rendered: str = ""
@@ -219,3 +218,7 @@ class Capabilities:
     ranks: bool = True
     """Its order means relevance to the query."""
     finest_provenance: Provenance = "verbatim"
+    needs_pairs: bool = False
+    """Works on a user's turns and an assistant's replies; people among themselves must be mapped to the two."""
+    selective: bool = False
+    """What is within reach is chosen without the query (a share, a summary, chance), so a kept turn may stay out."""

@@ -23,8 +23,8 @@ def open_vector_store(text: str, *, scope: str | None = None) -> Callable[[int],
 
     Args:
         text: `exact`, `qdrant:PATH`, `qdrant:http://…` or `qdrant::memory:`.
-        scope: Tenant key on a shared server; it must differ between runs that go on at the same time. None: made of
-            this host's name and process number.
+        scope: Tenant key on a shared server; it must differ between those that write at the same time. Whoever comes
+            again under a scope clears what was left there. None: made of this host's name and process number.
 
     Raises:
         ConfigError: Another form. A folder or server that cannot be used is reported by the first call.
@@ -35,13 +35,22 @@ def open_vector_store(text: str, *, scope: str | None = None) -> Callable[[int],
     if kind != "qdrant" or not location:
         raise ConfigError(f"unknown vector store {text!r}; write one of {', '.join(VECTOR_STORE_FORMS)}")
     tenant = scope if scope is not None else f"{socket.gethostname()}-{os.getpid()}"
-    serial = itertools.count(1)
+    taken: set[int] = set()
     api_key = os.environ.get("QDRANT_API_KEY") or None
 
     def make(dim: int) -> VectorIndex:
         from mnemoscope.memory_backends.indexes.qdrant import QdrantVectorIndex
 
-        return QdrantVectorIndex(dim, location=location, scope=f"{tenant}#{next(serial)}", api_key=api_key)
+        # The lowest free number, so that whoever comes again opens the same few scopes and so clears them.
+        number = next(number for number in itertools.count(1) if number not in taken)
+        taken.add(number)
+        return QdrantVectorIndex(
+            dim,
+            location=location,
+            scope=f"{tenant}#{number}",
+            api_key=api_key,
+            closed=lambda: taken.discard(number),
+        )
 
     return make
 

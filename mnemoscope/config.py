@@ -18,6 +18,7 @@ from mnemoscope.core.spec import parse_spec
 from mnemoscope.scenarios.opening import parse_source_spec
 from mnemoscope.scenarios.records import Style
 from mnemoscope.scenarios.source import LoadMode
+from mnemoscope.scenarios.speakers import SpeakerMapping
 
 __all__ = ["DEFAULT_ARCHITECTURES", "RunConfig", "SystemSpec", "load_config"]
 
@@ -93,6 +94,8 @@ class RunConfig(BaseModel):
     encoding: str = "utf-8"
     lenient: bool = False
     captions: bool = True
+    speakers: SpeakerMapping = "speaker-b-as-assistant"
+    """How memories that work on a user and an assistant are shown people among themselves; others see them as is."""
     workers: Annotated[int, Field(ge=1, le=256)] | None = None
     """Processes; None: one per core."""
     concurrency: Annotated[int, Field(ge=1, le=4096)] = 8

@@ -124,12 +124,17 @@ class GatewayModel:
         """
         request = ChatRequest.of(self.settings, messages, schema, max_tokens, replicate)
         if self._cache is not None and (stored := self._cache.get(request.key)) is not None:
-            return _completion(stored, _as_spent(stored, phase), cached=True)
+            return _completion(stored, phase, cached=True)
         work = _Work(request, phase, request.max_tokens)
-        body = await self._first_answer(work) or await self._answer(work)
+        try:
+            body = await self._first_answer(work) or await self._answer(work)
+        except EndpointError as error:
+            error.usage = work.spent
+            raise
+        body = {**body, "spent": _spent(work.spent)}
         if self._cache is not None:
-            body = self._cache.put(request.key, {**body, "spent": _spent(work.spent)})
-        return _completion(body, work.spent, cached=False)
+            body = self._cache.put(request.key, body)
+        return _completion(body, phase, cached=False)
 
     async def close(self) -> None:
         """Close this event loop's connections and the cache; a later call opens them again."""
@@ -262,11 +267,12 @@ class GatewayModel:
             self._cache.learn(self._endpoint, self.traits.stored())
 
 
-def _completion(body: Mapping[str, object], usage: Usage, *, cached: bool) -> Completion:
+def _completion(body: Mapping[str, object], phase: Phase, *, cached: bool) -> Completion:
+    """A reply with what it took when it was made, so that a run counts alike whoever of several asked first."""
     finish = body.get("finish_reason")
     return Completion(
         text=str(body.get("text", "")),
-        usage=usage,
+        usage=_as_spent(body, phase, cached=cached),
         model=str(body.get("model", "")),
         finish_reason=str(finish) if finish is not None else None,
         hidden=str(body.get("hidden", "")),
@@ -284,12 +290,11 @@ def _spent(usage: Usage) -> dict[str, int]:
     }
 
 
-def _as_spent(body: Mapping[str, object], phase: Phase) -> Usage:
-    """What the reply took when it was made: a run that goes on after a crash counts as one that did not stop."""
-    spent = body.get("spent")
+def _as_spent(body: Mapping[str, object], phase: Phase, *, cached: bool) -> Usage:
+    spent = body["spent"]
     counts = {key: int(value) for key, value in spent.items()} if isinstance(spent, Mapping) else {}
     calls = counts.pop("calls", 0)
-    return Usage({phase: calls} if calls else {}, cache_hits=1, **counts)
+    return Usage({phase: calls} if calls else {}, cache_hits=int(cached), **counts)
 
 
 def _first_tokens(text: str, limit: int) -> str:

@@ -11,6 +11,8 @@ from mnemoscope.core.ports import Message
 
 __all__ = ["ChatRequest", "alternating"]
 
+_FORMAT = 2
+"""Of the stored reply; one of another format counts as absent."""
 _OPENING = "(The conversation begins.)"
 
 
@@ -48,6 +50,7 @@ class ChatRequest:
         return sha256_of(
             canonical_json(
                 {
+                    "format": _FORMAT,
                     "endpoint": self.host,
                     "model": self.model,
                     "messages": [[message.role, message.content] for message in self.messages],

@@ -105,10 +105,14 @@ class AnswerF1:
         """Questions that can be answered."""
         return probe.style == "question" and probe.pool is None and not gold.unanswerable
 
+    def exclusion(self, case: EvaluationCase) -> Verdict | None:
+        """Questions whose answer is not known."""
+        return None if case.gold.answers else excluded(self.name, "no gold answer", judge_key="locomo-f1-1")
+
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """One verdict on subject `reply`."""
-        if not case.gold.answers:
-            return [excluded(self.name, "no gold answer", judge_key="locomo-f1-1")]
+        if (out := self.exclusion(case)) is not None:
+            return [out]
         reply = case.reply.visible_text
         score = max(answer_f1(reply, answer, case.gold.strata) for answer in case.gold.answers)
         label = "exact" if score >= 1 else "overlap" if score > 0 else "miss"

@@ -36,10 +36,14 @@ class Integration:
         """Probes with something to bring in; pools and moments have metrics of their own."""
         return probe.style in _STYLES and not gold.unanswerable
 
+    def exclusion(self, case: EvaluationCase) -> Verdict | None:
+        """Probes without anything to bring in."""
+        return None if case.gold.facts else excluded(self.name, "no gold fact")
+
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """One verdict per fact, subject its id."""
-        if not case.gold.facts:
-            return [excluded(self.name, "no gold fact", judge_key=detector.key)]
+        if (out := self.exclusion(case)) is not None:
+            return [out]
         verdicts = []
         for fact in case.gold.facts:
             use = detector.detect(case.reply.visible_text, fact.text)

@@ -11,7 +11,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
 
-__all__ = ["Metric", "excluded", "rounded", "scored"]
+__all__ = ["Excluding", "Metric", "excluded", "failure", "rounded", "scored"]
 
 
 @runtime_checkable
@@ -35,6 +35,20 @@ class Metric(Protocol):
 
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """Verdicts on one case, in a fixed order; `not_applicable` with a reason where there is nothing to score."""
+
+
+@runtime_checkable
+class Excluding(Protocol):
+    """A metric that leaves some probes out whatever the reply, so that failing on them is no failure."""
+
+    def exclusion(self, case: EvaluationCase) -> Verdict | None:
+        """The exclusion that probe, gold and history alone decide; `evaluate` gives the same."""
+
+
+def failure(metric: Metric, case: EvaluationCase, cause: str, raw: str = "") -> Verdict:
+    """What a metric that applies makes of a cell without a reply: its exclusion, else an error with the cause."""
+    out = metric.exclusion(case) if isinstance(metric, Excluding) else None
+    return out or Verdict(metric.name, "reply", cause, None, "error", raw=raw)
 
 
 def rounded(score: float) -> float:

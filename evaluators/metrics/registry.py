@@ -49,6 +49,9 @@ DEFAULT_METRICS: tuple[str, ...] = (
 )
 """Names of the metrics that run unless others are asked for."""
 
+_RECORDED_LOWER_IS_BETTER = frozenset({"fabricated-recall", "unprompted-recall"})
+"""Metrics that only imported verdicts carry, and whose smaller value is the better one."""
+
 
 def open_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
     """Metrics by written name, each once, in the order given.
@@ -74,6 +77,8 @@ def default_metrics() -> tuple[Metric, ...]:
 @lru_cache(maxsize=256)
 def lower_is_better(name: str) -> bool:
     """Whether a smaller value of this metric is the better one; an unknown metric counts as higher is better."""
+    if name in _RECORDED_LOWER_IS_BETTER:
+        return True
     try:
         return bool(getattr(METRICS.create(name), "lower_is_better", False))
     except ConfigError:

@@ -5,7 +5,7 @@ of the ranking name as sources, and H the units of the history so far:
 
 - ``recall@k = |G ∩ R| / |G|`` (LoCoMo-Conv, retrieval metric; macro mean over probes)
 - ``precision@k = |G ∩ R| / |R|``
-- ``recall-tokens(N)``: recall of the leading items that fit whole into N tokens (`estimate_tokens`)
+- ``recall-tokens(N)``: recall of the leading items that fit whole into N tokens (`item_tokens`, as budgets count)
 - ``recall-given``: recall of what was handed over, for memories that keep the conversation's order
 - ``coverage@k = |R ∩ H| / |H|`` and ``lift@k = recall@k - coverage@k``: what recall is worth beyond handing over a lot
 
@@ -24,11 +24,9 @@ lift 0; a random subset has lift 0 in expectation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import ClassVar
 
 from mnemoscope.core.errors import ConfigError
-from mnemoscope.core.language.tokens import estimate_tokens
 from mnemoscope.core.ports import UseDetector
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
@@ -42,6 +40,7 @@ from mnemoscope.evaluators.metrics._gold import (
 )
 from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.memory_backends.budgeting import item_tokens
 from mnemoscope.memory_backends.record import MemoryItem, Retrieval
 from mnemoscope.scenarios.records import Gold, Probe
 
@@ -63,6 +62,8 @@ class _ByProvenance:
     lower_is_better = False
     _base: ClassVar[str]
     _at: ClassVar[bool] = True
+    _of_history: ClassVar[bool] = False
+    """Needs turns to compare with."""
 
     def __init__(self, size: int, provenance: str = "strict") -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -76,18 +77,22 @@ class _ByProvenance:
         """Probes with gold evidence, or whose evidence is missing or broken."""
         return expects_retrieval(gold, probe)
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
-        """One verdict on subject `retrieval`."""
-        return [self._verdict(case)]
-
-    def _verdict(self, case: EvaluationCase) -> Verdict:
-        if case.reply.retrieval is None:
-            return self._excluded("no retrieval")
+    def exclusion(self, case: EvaluationCase) -> Verdict | None:
+        """Probes without gold that could be found."""
         gold = gold_units(case)
         if gold.reason is not None:
             figures = {"in_session": gold.in_session, "unresolvable": len(case.gold.unresolvable)}
             return self._excluded(gold.reason, figures)
+        return self._excluded("no history") if self._of_history and not case.history_units else None
+
+    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+        """One verdict on subject `retrieval`."""
+        return [self.exclusion(case) or self._verdict(case, gold_units(case))]
+
+    def _verdict(self, case: EvaluationCase, gold: GoldUnits) -> Verdict:
         retrieval = case.reply.retrieval
+        if retrieval is None:
+            return self._excluded("no retrieval")
         items = self._cut(retrieval)
         if not retrieval.ranked and len(items) < retrieval.given:
             return self._excluded("no ranking to cut")
@@ -181,7 +186,7 @@ class RecallTokens(_ByProvenance):
     ) -> Verdict:
         hits = gold.ids & found
         score = len(hits) / len(gold.ids)
-        tokens = sum(_tokens(item.text) for item in items)
+        tokens = sum(map(item_tokens, items))
         figures = {"gold": len(gold.ids), "hits": len(hits), "items": len(items), "tokens": tokens}
         return self._scored(score, label_of(score), figures)
 
@@ -190,13 +195,12 @@ class Coverage(_ByProvenance):
     """`coverage@k`: share of the history so far that the first k items were made from."""
 
     _base = "coverage"
+    _of_history = True
 
     def _score(
         self, case: EvaluationCase, gold: GoldUnits, items: Sequence[MemoryItem], found: frozenset[str]
     ) -> Verdict:
         history = case.history_units
-        if not history:
-            return self._excluded("no history")
         seen = len(found & history)
         return self._scored(seen / len(history), "share", {"units": seen, "history": len(history)})
 
@@ -205,31 +209,25 @@ class Lift(_ByProvenance):
     """`lift@k`: recall minus coverage, from -1 to 1."""
 
     _base = "lift"
+    _of_history = True
 
     def _score(
         self, case: EvaluationCase, gold: GoldUnits, items: Sequence[MemoryItem], found: frozenset[str]
     ) -> Verdict:
         history = case.history_units
-        if not history:
-            return self._excluded("no history")
         recall, coverage = len(gold.ids & found) / len(gold.ids), len(found & history) / len(history)
         figures = {"recall": round(recall, 6), "coverage": round(coverage, 6)}
         return self._scored(recall - coverage, "difference", figures)
 
 
 def fitting(items: Sequence[MemoryItem], tokens: int) -> Sequence[MemoryItem]:
-    """The leading items that fit whole into a number of estimated tokens."""
+    """The leading items that fit whole into a number of estimated tokens, counted as budgets count them."""
     used = 0
     for i, item in enumerate(items):
-        used += _tokens(item.text)
+        used += item_tokens(item)
         if used > tokens:
             return items[:i]
     return items
-
-
-@lru_cache(maxsize=65_536)
-def _tokens(text: str) -> int:
-    return estimate_tokens(text)
 
 
 def store_size(case: EvaluationCase) -> int:

@@ -4,8 +4,8 @@
   text of one of the first k items (LoCoMo-Conv, retrieval metric; the published rule also takes ids in an item's
   metadata, which `recall@k` does here). Short turns match anything that holds them, and rewritten memories match
   nothing: a figure for comparison with published ones, never the only one.
-- ``retained@k``: share of the gold turns' distinct content tokens that occur in the given items among the first k. It
-  is fair to summaries and profiles, and blind to who said what.
+- ``retained@k``: share of the gold turns' distinct content tokens that occur in the first k items. It is fair to
+  summaries and profiles, and blind to who said what.
 
 Gold turns that are only a picture have no text and are left out of both. Exclusions as in `retrieval`.
 
@@ -14,6 +14,7 @@ Trivial policies: returning nothing scores 0 on both; returning everything score
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import ClassVar
 
@@ -47,19 +48,23 @@ class _ByText:
         """Probes with gold evidence, or whose evidence is missing or broken."""
         return expects_retrieval(gold, probe)
 
+    def exclusion(self, case: EvaluationCase) -> Verdict | None:
+        """Probes without gold text that could be found."""
+        return None if (reason := self._reason(case)) is None else self._excluded(reason)
+
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """One verdict on subject `retrieval`."""
-        if case.reply.retrieval is None:
-            return [self._excluded("no retrieval")]
-        gold = gold_units(case)
-        if gold.reason is not None:
-            return [self._excluded(gold.reason)]
+        if (out := self.exclusion(case)) is not None:
+            return [out]
+        retrieval = case.reply.retrieval
+        return [self._excluded("no retrieval") if retrieval is None else self._score(_gold_texts(case), retrieval)]
+
+    def _reason(self, case: EvaluationCase) -> str | None:
+        if (reason := gold_units(case).reason) is not None:
+            return reason
         if case.gold.evidence_unit == "session":
-            return [self._excluded("gold names sessions, not texts")]
-        texts = [text for unit in sorted(gold.ids) if (text := case.source_text(unit)) is not None]
-        if not texts:
-            return [self._excluded("gold has no text")]
-        return [self._score(texts, case.reply.retrieval)]
+            return "gold names sessions, not texts"
+        return None if _gold_texts(case) else "gold has no text"
 
     def _score(self, texts: list[str], retrieval: Retrieval) -> Verdict:
         raise NotImplementedError
@@ -92,11 +97,12 @@ class Retained(_ByText):
 
     _base = "retained"
 
+    def _reason(self, case: EvaluationCase) -> str | None:
+        reason = super()._reason(case)
+        return reason or (None if _words_of(_gold_texts(case)) else "gold has no content words")
+
     def _score(self, texts: list[str], retrieval: Retrieval) -> Verdict:
-        wanted = frozenset[str]().union(*(_words(text) for text in texts))
-        if not wanted:
-            return self._excluded("gold has no content words")
-        kept = frozenset[str]().union(*(_words(item.text) for item in retrieval.given_items[: self.k]))
+        wanted, kept = _words_of(texts), _words_of(item.text for item in retrieval.items[: self.k])
         score = len(wanted & kept) / len(wanted)
         return scored(
             self.name,
@@ -106,6 +112,14 @@ class Retained(_ByText):
             judge_key="retained-1",
             figures={"tokens": len(wanted)},
         )
+
+
+def _gold_texts(case: EvaluationCase) -> list[str]:
+    return [text for unit in sorted(gold_units(case).ids) if (text := case.source_text(unit)) is not None]
+
+
+def _words_of(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset[str]().union(*map(_words, texts))
 
 
 @lru_cache(maxsize=32_768)

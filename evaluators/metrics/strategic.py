@@ -39,8 +39,6 @@ from mnemoscope.scenarios.records import Gold, MemoryRole, Probe
 
 __all__ = ["Cir", "Pes", "Smc", "Use", "cir_of", "pes_of", "planned_sources", "smc_of"]
 
-NO_NICE = "no nice memory in the pool"
-
 
 def smc_of(must: set[str], nice: set[str], irr: set[str], used: set[str]) -> bool | None:
     """Strict compliance of one item; None where there is neither a must nor a nice memory."""
@@ -69,6 +67,8 @@ class _Strategic:
     family = "strategic"
     lower_is_better = False
     _base: ClassVar[str]
+    _needs: ClassVar[tuple[MemoryRole, ...]] = ("nice",)
+    """A pool without any memory of these is left out."""
 
     def __init__(self, of: str = "reply") -> None:
         if of not in ("reply", "plan"):
@@ -80,22 +80,30 @@ class _Strategic:
         """Probes with a labelled pool."""
         return bool(gold.roles) and probe.pool is not None
 
+    def exclusion(self, case: EvaluationCase) -> Verdict | None:
+        """Pools without the memories that the metric is about."""
+        if any(_of_role(case.gold, role) for role in self._needs):
+            return None
+        return excluded(self.name, f"no {' or '.join(self._needs)} memory in the pool", subject=self.of)
+
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """One verdict on subject `reply` or `plan`."""
+        if (out := self.exclusion(case)) is not None:
+            return [out]
         if self.of == "plan" and case.reply.plan is None:
             return [excluded(self.name, "no plan", subject="plan", judge_key="plan-1")]
         key = detector.key if self.of == "reply" else "plan-1"
         used = used_in_reply(case, detector) if self.of == "reply" else used_in_plan(case)
-        passed, reason, label = self._outcome(case.gold, used)
+        passed, label = self._outcome(case.gold, used)
         if passed is None:
-            return [excluded(self.name, reason, subject=self.of, judge_key=key, figures={"used": len(used)})]
+            return [excluded(self.name, label, subject=self.of, judge_key=key, figures={"used": len(used)})]
         counts: dict[str, object] = {
             role: f"{len(_of_role(case.gold, role) & used)}/{len(_of_role(case.gold, role))}"
             for role in ("must", "nice", "irr")
         }
         return [scored(self.name, float(passed), label, subject=self.of, judge_key=key, figures=counts)]
 
-    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str, str]:
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
         raise NotImplementedError
 
 
@@ -103,8 +111,9 @@ class Smc(_Strategic):
     """`smc`: strict memory compliance."""
 
     _base = "smc"
+    _needs = ("must", "nice")
 
-    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str, str]:
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
         must, nice, irr = (_of_role(gold, role) for role in ("must", "nice", "irr"))
         passed = smc_of(must, nice, irr, used)
         if not must <= used:
@@ -113,7 +122,7 @@ class Smc(_Strategic):
             label = "irrelevant used"
         else:
             label = "pass" if passed else "nice missing"
-        return passed, "no must or nice memory in the pool", label
+        return passed, label
 
 
 class Pes(_Strategic):
@@ -121,10 +130,9 @@ class Pes(_Strategic):
 
     _base = "pes"
 
-    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str, str]:
-        must, nice = _of_role(gold, "must"), _of_role(gold, "nice")
-        passed = pes_of(must, nice, used)
-        return passed, "must not satisfied" if nice else NO_NICE, "enriched" if passed else "plain"
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
+        passed = pes_of(_of_role(gold, "must"), _of_role(gold, "nice"), used)
+        return passed, "must not satisfied" if passed is None else "enriched" if passed else "plain"
 
 
 class Cir(_Strategic):
@@ -133,15 +141,16 @@ class Cir(_Strategic):
     _base = "cir"
     lower_is_better = True
 
-    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str, str]:
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
         passed = cir_of(_of_role(gold, "nice"), _of_role(gold, "irr"), used)
-        return passed, NO_NICE, "intrusion" if passed else "clean"
+        return passed, "intrusion" if passed else "clean"
 
 
 class Use(_Strategic):
     """`use`: one verdict per memory of the pool, subject its id, with the words that show it."""
 
     _base = "use"
+    _needs = ("must", "nice", "irr")
 
     def __init__(self) -> None:
         super().__init__("reply")

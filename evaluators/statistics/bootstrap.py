@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 
@@ -11,55 +10,20 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from mnemoscope.core.identity import derive_seed
-from mnemoscope.evaluators.statistics.intervals import Interval
 
-__all__ = ["Floats", "bootstrap_columns", "cluster_bootstrap", "one_thread", "resample_counts"]
+__all__ = ["Floats", "bootstrap_columns", "one_thread", "resample_counts"]
 
 Floats = npt.NDArray[np.float64]
-ONE_CLUSTER = "one cluster: its spread cannot be told"
 _CHUNK = 1_000
-
-
-def cluster_bootstrap(
-    values: Sequence[float] | Floats,
-    clusters: Sequence[str],
-    *,
-    seed: int,
-    resamples: int = 10_000,
-    confidence: float = 0.95,
-) -> Interval:
-    """Percentile interval of the mean, clusters drawn with replacement.
-
-    The statistic is the ratio Σ values / Σ rows over the drawn clusters, not the mean of cluster means. With few
-    clusters (10 conversations, say) such intervals are too narrow.
-
-    Args:
-        values: One per row.
-        clusters: The cluster of each row.
-        seed: The same seed, cluster names and values give the same interval, in whatever order the rows come.
-        resamples: How often to draw.
-        confidence: Between 0 and 1.
-    """
-    scores = np.asarray(values, dtype=np.float64)
-    if len(scores) != len(clusters):
-        raise ValueError(f"{len(scores)} values and {len(clusters)} clusters")
-    if not len(scores):
-        return Interval(None, None, reason="nothing scored")
-    names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
-    sums = np.bincount(index, weights=scores, minlength=len(names)).astype(np.float64)
-    sizes = np.bincount(index, minlength=len(names)).astype(np.float64)
-    low, high, _ = bootstrap_columns(
-        sums[:, None], sizes[:, None], seed=seed, resamples=resamples, confidence=confidence
-    )
-    if np.isnan(low[0]):
-        return Interval(None, None, reason=ONE_CLUSTER)
-    return Interval(float(low[0]), float(high[0]), "cluster-bootstrap")
 
 
 def bootstrap_columns(
     sums: Floats, sizes: Floats, *, seed: int, resamples: int = 10_000, confidence: float = 0.95
 ) -> tuple[Floats, Floats, Floats]:
-    """Intervals of many ratios over the same clusters, the same draw applied to all of them.
+    """Percentile intervals of many ratios over the same clusters, the same draw applied to all of them.
+
+    Each is Σ values / Σ rows over clusters drawn with replacement, not the mean of cluster means. With few clusters (10
+    conversations, say) such intervals are too narrow.
 
     Args:
         sums: Numerators, shape (clusters, columns), clusters in sorted order.

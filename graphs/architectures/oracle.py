@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -12,21 +12,44 @@ from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import keep_windows, plain_store
 from mnemoscope.graphs.nodes.gold import hits_gold
 from mnemoscope.graphs.nodes.read import known_by
+from mnemoscope.graphs.parameters import named, whole
 from mnemoscope.graphs.state import MemoryContext, ReadState
 from mnemoscope.memory_backends.budgeting import fit
-from mnemoscope.memory_backends.record import Capabilities
+from mnemoscope.memory_backends.record import Capabilities, MemoryItem
+from mnemoscope.scenarios.replay import POOL_SESSION
 
 __all__ = ["oracle"]
 
+MOST_AROUND = 100
 
-async def take_gold(state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-    """Node `take_gold`: the stored turns that hold the evidence, in order of the conversation."""
-    view, probe_id = runtime.context.ports.gold, state["query"].probe_id
-    if view is None or probe_id is None:
-        raise ConfigError("oracle reads gold; it needs a gold view and the id of the probe")
-    gold = view.gold(probe_id)
-    items = [item for item in runtime.context.store.items() if hits_gold(item, gold)]
-    return {"found": known_by(items, state.get("now"))}
+
+class TakeGold:
+    """Node `take_gold`: the stored turns that hold the evidence, in order of the conversation.
+
+    Args:
+        around: Turns of the same session that are taken with each, on either side.
+    """
+
+    def __init__(self, around: int) -> None:
+        self._around = around
+
+    async def __call__(self, state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `query` and `now`; sets `found`."""
+        view, probe_id = runtime.context.ports.gold, state["query"].probe_id
+        if view is None or probe_id is None:
+            raise ConfigError("oracle reads gold; it needs a gold view and the id of the probe")
+        gold = view.gold(probe_id)
+        known = known_by(runtime.context.store.items(), state.get("now"))
+        hits = [place for place, item in enumerate(known) if hits_gold(item, gold)]
+        taken = {near for place in hits for near in self._near(known, place)}
+        return {"found": tuple(known[place].ranked(rank, None) for rank, place in enumerate(sorted(taken), start=1))}
+
+    def _near(self, known: Sequence[MemoryItem], place: int) -> list[int]:
+        session = known[place].attrs.get("session")
+        if session == POOL_SESSION:
+            return [place]
+        span = range(max(0, place - self._around), min(len(known), place + self._around + 1))
+        return [near for near in span if known[near].attrs.get("session") == session]
 
 
 async def hand_over(state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
@@ -34,13 +57,20 @@ async def hand_over(state: ReadState, runtime: Runtime[MemoryContext]) -> Mappin
     return {"retrieval": fit(state["found"], replace(state["budget"], k=None))}
 
 
-def oracle() -> Architecture:
-    """Keeps every turn and finds those that the gold names: must and nice memories of a pool, else the evidence."""
+def oracle(around: int = 0) -> Architecture:
+    """Keeps every turn and finds those that the gold names: must and nice memories of a pool, else the evidence.
+
+    Args:
+        around: Turns before and after each piece of evidence, within its session, that are handed over with it, 0 to
+            100; 5 is LoCoMo-Conv's oracle with context.
+    """
+    turns = whole("around", around, 0, MOST_AROUND)
+    context = f" with {turns} turns around it" if turns else ""
     return Architecture(
-        name="oracle",
-        summary="the gold evidence, and nothing else: the ceiling (reads gold)",
+        name=named("oracle", {"around": turns}, {"around": 0}),
+        summary=f"the gold evidence{context}, and nothing else: the ceiling (reads gold)",
         capabilities=Capabilities(privileged=True, ranks=False),
         write=keep_windows(),
-        read=read_graph({"take_gold": take_gold, "hand_over": hand_over}),
+        read=read_graph({"take_gold": TakeGold(turns), "hand_over": hand_over}),
         new_store=plain_store,
     )

@@ -140,6 +140,8 @@ class Kit:
         result = await self.ask(backend, text, gold=wanted)
         reached = {source.turn_id for item in result.items for source in item.sources}
         missing = [turn for turn in wanted if turn not in reached]
+        if missing and backend.capabilities.selective:
+            raise NotApplicableError(f"chooses what is within reach without the query; {_listed(missing)} is not")
         require(not missing, f"{text!r} does not find {_listed(missing)}")
         return result
 

@@ -12,8 +12,8 @@ from langgraph.runtime import Runtime
 from mnemoscope.core.errors import BackendError
 from mnemoscope.core.identity import ItemId
 from mnemoscope.graphs.state import MemoryContext, ReadState
-from mnemoscope.memory_backends.budgeting import fit, item_tokens
-from mnemoscope.memory_backends.record import Budget, MemoryItem
+from mnemoscope.memory_backends.budgeting import RANKED, fit, item_tokens
+from mnemoscope.memory_backends.record import Budget, MemoryItem, Retrieval
 
 __all__ = [
     "RRF_CONSTANT",
@@ -23,6 +23,7 @@ __all__ = [
     "cut_oldest",
     "deep_enough",
     "fills",
+    "fit_latest",
     "fuse_ranks",
     "known_by",
 ]
@@ -85,15 +86,26 @@ async def cut(state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str,
 
 async def cut_oldest(state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
     """Node `cut` of a block in conversation order: the number of items is not limited, and the oldest go first."""
-    budget = replace(state["budget"], k=None)
-    found = state["found"]
+    return {"retrieval": fit_latest(state["found"], state["budget"])}
+
+
+def fit_latest(found: Sequence[MemoryItem], budget: Budget, *, head: int = 0) -> Retrieval:
+    """Cut items in conversation order to a token budget: the oldest go first, and `k` does not apply.
+
+    Args:
+        found: The items.
+        budget: Its `max_tokens` counts.
+        head: Leading items that stay until all others are gone.
+    """
+    budget = replace(budget, k=None)
     whole = fit(found, budget)
     if not whole.truncated:
-        return {"retrieval": whole}
-    kept = fit(tuple(reversed(found)), budget, lambda items: "").given
-    while (retrieval := fit(found[len(found) - kept :], budget)).truncated:
+        return whole
+    first, rest = tuple(found[:head]), found[head:]
+    kept = max(0, fit((*first, *reversed(rest)), budget, lambda items: "").given - head)
+    while (retrieval := fit((*first, *rest[len(rest) - kept :]), budget)).truncated and kept:
         kept -= 1
-    return {"retrieval": replace(retrieval, truncated=True)}
+    return replace(retrieval, truncated=True)
 
 
 def deep_enough(search: Search, budget: Budget, size: int) -> tuple[MemoryItem, ...]:
@@ -145,7 +157,8 @@ def fills(items: Sequence[MemoryItem], budget: Budget) -> bool:
     """Whether a ranking is as deep as a budget can ask for, one item more than `k` included."""
     if budget.k is None and budget.max_tokens is None:
         return False
-    return len(items) > (budget.k or 0) and _tokens_exceed(items, max(budget.depth_tokens, budget.max_tokens or 0))
+    enough = len(items) > max(budget.k or 0, RANKED)
+    return enough and _tokens_exceed(items, max(budget.depth_tokens, budget.max_tokens or 0))
 
 
 def _tokens_exceed(items: Sequence[MemoryItem], limit: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,6 +52,7 @@ class QdrantVectorIndex:
         scope: Whose vectors these are; may be open once per location.
         collection: Prefix of the collection's name (letters, digits, `-`, `_`).
         api_key: For servers that ask for one.
+        closed: Is told when the scope is free again.
 
     Raises:
         ConfigError: The folder is in use or unusable, the server does not answer, the scope is open already, or the
@@ -66,10 +67,11 @@ class QdrantVectorIndex:
         scope: str = "default",
         collection: str = "mnemoscope",
         api_key: str | None = None,
+        closed: Callable[[], None] = lambda: None,
     ) -> None:
         if dim < 1:
             raise ValueError(f"dim is {dim}; it must be at least 1")
-        self._dim, self._scope = dim, scope
+        self._dim, self._scope, self._free = dim, scope, closed
         self._server = is_server(location)
         self._name = f"{collection}-{dim}" if self._server else f"{collection}-{dim}-{sha256_of(scope)[:16]}"
         self._space = f"{self._name}/{scope}"
@@ -82,6 +84,7 @@ class QdrantVectorIndex:
                 self._start_empty(client)
         except BaseException:
             release(self._shared, self._space)
+            closed()
             raise
         self._closed = False
 
@@ -169,6 +172,7 @@ class QdrantVectorIndex:
                 self._clear(client)
         finally:
             release(self._shared, self._space)
+            self._free()
 
     def _nearest(self, query: Vectors, k: int) -> list[Any]:
         from qdrant_client.models import SearchParams

@@ -24,6 +24,8 @@ COMMANDS = {
     "run": "run:run",
     "compare": "compare:compare",
     "report": "report:report",
+    "export": "export:export",
+    "import": "import_:import_",
     "scenario": "scenario:app",
     "architecture": "architecture:app",
     "graph": "graph:app",

@@ -24,7 +24,7 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a run's cells for people and spreadsheets, or its replies for the judge scripts of a benchmark's authors."""
+    """Write a run's cells for people and spreadsheets, or its replies for the judge scripts of benchmarks."""
     from mnemoscope.exports.exporting import export_run
 
     written = export_run(run, form, out, systems=system or (), force=force)

@@ -8,18 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mnemoscope.cli.output import JsonFlag, emit_json, show
+from mnemoscope.cli.scenario_build import app as build_app
 
 if TYPE_CHECKING:
     from mnemoscope.cli.scenario_census import Census
 
 __all__ = ["Mode", "app"]
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="What can be replayed: list, inspect, validate.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="What can be replayed: list, inspect, validate, build."
+)
+app.add_typer(build_app, name="build")
 
 _KINDS = {
+    "chatlog": "your own chat logs: JSONL, message lists or CSV (chatlog:FILE), asked at the last session's turns",
     "demo": "six bundled scenarios: preferences, a trajectory, a wrong recollection, a wrong plan, a pool, moments",
     "locomo": "LoCoMo: ten long conversations with questions (locomo:locomo10.json, or its folder)",
+    "locomo-conv": "LoCoMo's questions as people say them (locomo-conv:locomo10_dialog.json,locomo=…,composed=…)",
+    "longmemeval": "LongMemEval: 500 questions, each with its own sessions (longmemeval:FILE; s, m or oracle)",
+    "memuse": "MemUse: real moments at which a diary assistant's memory was needed, or not (memuse:FILE or FOLDER)",
     "native": "your own scenarios in YAML or JSON (native:FILE or native:FOLDER)",
+    "pragma": "PRAGMA: guidance that rests on events and on a trajectory, right or misremembered (pragma:FOLDER)",
     "stratmem": "StratMem-Bench: queries with pools of must, nice and irrelevant memories (stratmem:FILE)",
 }
 _NOTICES_SHOWN = 3

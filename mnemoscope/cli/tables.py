@@ -49,12 +49,15 @@ def comparison_tables(comparison: Comparison, *, by: str | None) -> Iterator[Ren
         by: As given to `compare_runs`; with it, tables have a row per system and stratum.
     """
     for benchmark, headlines in comparison.headlines.items():
-        for metric, stratum in headlines:
-            figures = [f for f in comparison.metrics if f.benchmark == benchmark and f.metric == metric]
-            if by is not None:
-                yield _strata_table(comparison, benchmark, metric, figures, whole=by not in BY)
-            else:
-                yield _figure_table(comparison, benchmark, metric, stratum, figures)
+        # By stratum, one table of a metric holds all of its headlines.
+        for metric, stratum in headlines if by is None else {h.metric: h for h in headlines}.values():
+            every = [f for f in comparison.metrics if f.benchmark == benchmark and f.metric == metric]
+            for judge in dict.fromkeys(f.judge_key for f in every):
+                figures = [f for f in every if f.judge_key == judge]
+                if by is not None:
+                    yield _strata_table(comparison, benchmark, metric, figures, whole=by not in BY)
+                else:
+                    yield _figure_table(comparison, benchmark, metric, stratum, figures)
     if by is None and comparison.funnels:
         yield _funnel_table(comparison.funnels)
     if by is None:
@@ -156,7 +159,7 @@ def _caption(found: dict[str, Figure], failed: bool) -> str:
             ):
                 causes[cause] = causes.get(cause, 0) + count
         said = ", ".join(f"{cause} {count}" for cause, count in sorted(causes.items()))
-        lines.append(f"strict counts failures as the worst outcome: {said}")
+        lines.append(f"strict counts failures as 0, or 1 where lower is better: {said}")
     return "\n".join(line for line in lines if line)
 
 
@@ -184,7 +187,9 @@ def _strata_table(
 
 def _funnel_table(funnels: Sequence[Funnel]) -> RenderableType:
     table = plain_table(
-        "where gold facts were lost", "one row adds up to its facts; right = said, and not contradicted"
+        "where gold facts were lost",
+        "one row adds up to its facts; right = said, and not contradicted;\n"
+        "of nice memories one is wanted; failed cells are left out",
     )
     table.add_column("system", max_width=_NAME, overflow="ellipsis", no_wrap=True)
     heads = {"kept": "right", "not-stored": "stored", "not-retrieved": "retr.", "not-planned": "planned"}
@@ -205,8 +210,8 @@ def _pair_table(
     ordered = sorted(pairs, key=lambda p: (not p.comparable, -abs(p.delta or 0.0), p.a, p.b))
     shown = ordered[:_PAIRS_SHOWN]
     notes = [
-        f"test: {pairs[0].test}; p: by cluster, after Holm; * below .05;",
-        "(p): not comparable; mde: detectable at 80 %",
+        "p: by sign flips of clusters, after Holm; * below .05;",
+        "(p): not comparable; mde: detectable at 80 % power",
     ]
     if len(ordered) > len(shown):
         notes.append(f"the {len(shown)} largest of {len(ordered)} pairs; --json has all")

@@ -14,6 +14,7 @@ from mnemoscope.comparison.merging import RunSet, open_runs
 from mnemoscope.comparison.strata import ALL, stratum_title
 from mnemoscope.comparison.summary import Comparison, Figure, PairFigure, SystemView
 from mnemoscope.comparison.tallies import costs, funnels, system_views
+from mnemoscope.comparison.verdicts import all_verdicts
 from mnemoscope.core.errors import ConfigError, UnknownNameError
 from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, ProbeFacts, aggregate
 from mnemoscope.evaluators.metrics.registry import METRICS
@@ -121,7 +122,7 @@ def _rows_by_benchmark(runs: RunSet, metrics: Sequence[str], *, headline_only: b
     rows: dict[str, list[VerdictRow]] = {benchmark: [] for benchmark in benchmarks.values()}
     wanted = {benchmark: headline_metrics(benchmark) if headline_only else frozenset(metrics) for benchmark in rows}
     seen: set[str] = set()
-    for row in runs.verdict_rows():
+    for row in all_verdicts(runs):
         benchmark = benchmarks[row.scenario_id]
         seen.add(row.metric)
         if not wanted[benchmark] or row.metric in wanted[benchmark]:
@@ -195,7 +196,7 @@ def _figure(row: MetricRow, benchmark: str, judges: Iterable[str]) -> Figure:
         judge_key=row.judge_key,
         kappa=row.kappa,
         evidence=row.evidence,
-        judged=any(key in row.judge_key for key in judges),
+        judged=row.judge_key.startswith("recorded:") or any(key in row.judge_key for key in judges),
         interval=row.interval,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mnemoscope.comparison.strata import ALL
+from mnemoscope.comparison.strata import ALL, PRAGMA_TYPES
 from mnemoscope.comparison.summary import Figure, Headline
 
 __all__ = ["HEADLINES", "headline_metrics", "headlines_for"]
@@ -25,6 +25,35 @@ HEADLINES: Mapping[str, tuple[Headline, ...]] = {
         Headline("answer-f1", "non-adversarial"),
         Headline("adversarial", "adversarial"),
     ),
+    # Each style asks for something else; one average over them would say nothing.
+    "locomo-conv": (
+        *(Headline("recall@10", style) for style in ("dialog", "implicit", "counterfactual", "composed")),
+        *(Headline("integration", style) for style in ("dialog", "implicit", "composed")),
+        Headline("correction", "counterfactual"),
+    ),
+    "longmemeval": (
+        Headline("recall@10", ALL),
+        Headline("recall-tokens(1024)", ALL),
+        Headline("answer-f1", ALL),
+        Headline("integration", ALL),
+        Headline("adversarial", "abstention"),
+    ),
+    # Types have between two and eight gold sessions, so their recall has different ceilings.
+    "pragma": (
+        *(Headline("recall@10", kind) for kind in PRAGMA_TYPES),
+        *(Headline("correction", kind) for kind in (PRAGMA_TYPES[1], PRAGMA_TYPES[3])),
+        *(Headline("integration", kind) for kind in PRAGMA_TYPES),
+    ),
+    "memuse": (
+        Headline("natural-integration", ALL),
+        Headline("direct-qa", ALL),
+        Headline("reference", ALL),
+        Headline("unprompted-recall", ALL),
+        Headline("fabricated-recall", ALL),
+        Headline("answer-f1", ALL),
+        *_DIALOGUE,
+    ),
+    "memory-arena": (Headline("judge-score", ALL), Headline("accuracy", ALL)),
     "stratmem": (Headline("smc", ALL), Headline("pes", ALL), Headline("cir", ALL)),
     "demo": _DIALOGUE,
 }
@@ -45,11 +74,15 @@ def headlines_for(benchmark: str, figures: Iterable[Figure], metrics: Sequence[s
     """
     there = {(f.metric, f.stratum) for f in figures if f.benchmark == benchmark}
     scored = {(f.metric, f.stratum) for f in figures if f.benchmark == benchmark and f.n_expected}
-    usual = {h.metric: h for h in HEADLINES.get(benchmark, _DIALOGUE)}
-    wanted = [usual.get(name, _fallback(benchmark, name)) for name in metrics] if metrics else list(usual.values())
+    usual = HEADLINES.get(benchmark, _DIALOGUE)
+    wanted = list(usual)
+    if metrics:
+        own = {name: [h for h in usual if h.metric == name] for name in metrics}
+        wanted = [h for name in metrics for h in own[name] or [_fallback(benchmark, name)]]
+    parted = {headline.metric for headline in wanted if headline in there}
     found = []
     for headline in wanted:
-        known = headline if headline in there else Headline(headline.metric, ALL)
+        known = headline if headline.metric in parted else Headline(headline.metric, ALL)
         if known in scored:
             found.append(known)
     return tuple(dict.fromkeys(found))

@@ -13,7 +13,7 @@ from typing import Self
 from mnemoscope.core.errors import ConfigError, RunFileError
 from mnemoscope.core.identity import canonical_json
 from mnemoscope.runfile.reader import RunReader, open_run
-from mnemoscope.runfile.rows import CellRow, LaneRow, LossRow, ProbeRow, ScenarioRow, SystemRow, VerdictRow
+from mnemoscope.runfile.rows import CellKey, CellRow, LaneRow, LossRow, ProbeRow, ScenarioRow, SystemRow, VerdictRow
 from mnemoscope.scenarios.records import Scenario
 
 __all__ = ["Member", "RunSet", "open_runs", "settings_of"]
@@ -105,6 +105,18 @@ class RunSet:
         for member in self.members:
             for row in member.run.cells():
                 yield replace(row, system=member.shown[row.system])
+
+    def unanswered(self) -> dict[CellKey, str]:
+        """Every cell without a reply: the cause of a failed one, `missing` for one that is not there."""
+        there = {c.key: (c.error_cause or "error") if c.status == "error" else None for c in self.cells()}
+        asked = (
+            CellKey(name, probe.scenario_id, probe.probe_id, replicate)
+            for member in self.members
+            for probe in member.run.probes()
+            for name in member.shown.values()
+            for replicate in range(member.run.meta.replicates)
+        )
+        return {key: cause for key in asked if (cause := there.get(key, "missing")) is not None}
 
     def verdict_rows(self) -> Iterator[VerdictRow]:
         """All verdicts, file by file."""

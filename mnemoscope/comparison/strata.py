@@ -6,13 +6,17 @@ from collections.abc import Iterable
 
 from mnemoscope.scenarios.loaders.locomo_question import ADVERSARIAL, CATEGORY_NAMES
 
-__all__ = ["ALL", "shown_strata", "stratum_order", "stratum_title"]
+__all__ = ["ALL", "PRAGMA_TYPES", "shown_strata", "stratum_order", "stratum_title"]
 
 ALL = "all"
 """Every probe that a metric applies to."""
 
 _NUMBER_OF = {name: number for number, name in CATEGORY_NAMES.items()}
 _NON_ADVERSARIAL = sorted(number for number in CATEGORY_NAMES if number != ADVERSARIAL)
+PRAGMA_TYPES = ("type1-event-align", "type2-event-correct", "type3-traj-align", "type4-traj-correct")
+"""Strata of PRAGMA, in the order of the benchmark."""
+_STYLES = ("dialog", "implicit", "counterfactual", "composed")
+"""Of LoCoMo-Conv, in the order of its paper."""
 _STRATMEM = {"must-only": "A", "nice-only": "B", "must+nice": "C"}
 
 
@@ -39,6 +43,8 @@ def stratum_order(benchmark: str, stratum: str) -> tuple[int, str]:
     """Sorting key: the whole first, then numbered strata, then unions and unknown ones."""
     if stratum == ALL:
         return (0, "")
+    if benchmark == "locomo-conv" and stratum in _STYLES:
+        return (0, f"{_STYLES.index(stratum) + 1} {stratum}")
     title = stratum_title(benchmark, stratum)
     head = title.split(" ", 1)[0]
     return (1 if head.isdigit() or head in _STRATMEM.values() else 2, title)
@@ -47,6 +53,11 @@ def stratum_order(benchmark: str, stratum: str) -> tuple[int, str]:
 def shown_strata(benchmark: str, strata: Iterable[str]) -> list[str]:
     """Strata in table order. Where a benchmark separates what must not be averaged, the whole is left out."""
     names = set(strata)
-    if benchmark == "locomo" and "non-adversarial" in names:
+    apart = {
+        "locomo": "non-adversarial" in names,
+        "locomo-conv": len(names & set(_STYLES)) > 1,
+        "pragma": len(names & set(PRAGMA_TYPES)) > 1,
+    }
+    if apart.get(benchmark):
         names.discard(ALL)
     return sorted(names, key=lambda name: stratum_order(benchmark, name))

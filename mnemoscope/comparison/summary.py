@@ -92,7 +92,7 @@ class Figure:
     high: float | None
     """Ends of the 95 % interval."""
     strict: float | None
-    """The same with every failed or invalid cell as the worst outcome."""
+    """The same with every failed or invalid cell as 0 or, where lower is better, 1."""
     clusters: int
     judge_key: str
     kappa: float | None
@@ -146,7 +146,7 @@ class PairFigure:
     p_clustered: float | None
     """By cluster: the one to believe."""
     p_adjusted: float | None
-    """`p_clustered` after Holm, over the pairs of the same metric and stratum."""
+    """`p_clustered` after Holm, over the pairs of the same metric and stratum; None for one cluster."""
     test: str
     n: int
     clusters: int

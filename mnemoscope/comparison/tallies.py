@@ -71,9 +71,11 @@ def _routes_disagree(routes: Mapping[str, bool | None]) -> bool:
 
 
 def costs(runs: RunSet) -> tuple[Cost, ...]:
-    """What each system took."""
+    """What each system took: calls and tokens of all cells, averages over those that gave a reply."""
     cells: dict[str, list[CellRow]] = defaultdict(list)
+    spent: dict[str, Usage] = defaultdict(Usage)
     for cell in runs.cells():
+        spent[cell.system] += cell.usage
         if cell.status == "ok":
             cells[cell.system].append(cell)
     ingest: dict[tuple[str, str], Usage] = defaultdict(Usage)
@@ -85,8 +87,7 @@ def costs(runs: RunSet) -> tuple[Cost, ...]:
     for row in runs.systems():
         labels = [member.label for member in runs.members_of(row.name)]
         used, n = cells[row.name], len(cells[row.name])
-        usage = sum((ingest[label, row.memory] for label in labels), Usage())
-        usage = sum((cell.usage for cell in used), usage)
+        usage = sum((ingest[label, row.memory] for label in labels), spent[row.name])
         found.append(
             Cost(
                 system=row.name,

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mnemoscope.core.usage import Usage
+
 __all__ = [
     "BackendError",
     "BudgetStop",
@@ -119,7 +121,7 @@ class BackendError(MnemoscopeError):
 
     Args:
         message: What failed.
-        phase: `write`, `flush`, `retrieve`, `snapshot`, `restore` or `open`.
+        phase: `write`, `flush`, `fork`, `retrieve`, `snapshot`, `restore` or `open`.
         turn_ids: The turns in hand, so that none is lost without a trace.
     """
 
@@ -149,6 +151,9 @@ class EndpointError(MnemoscopeError):
         retryable: Whether another try may help; decided once, by the gateway.
         retry_after: Seconds that the server asked to wait, if it did.
     """
+
+    usage: Usage = Usage()
+    """What was spent before it failed for good; the gateway notes it."""
 
     def __init__(self, message: str, *, cause: str, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)

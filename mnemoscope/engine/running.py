@@ -12,13 +12,13 @@ from pathlib import Path
 from mnemoscope.agents.clock import SystemClock
 from mnemoscope.config import RunConfig
 from mnemoscope.core.errors import ConfigError, MnemoscopeError, RunFileError
+from mnemoscope.engine.failures import failed_cell, failed_lane
 from mnemoscope.engine.grid import Bundle, Lane, bundles, lanes_of, load_scenarios, refuse_unfit
-from mnemoscope.engine.lane import failed_cell, failed_lane
 from mnemoscope.engine.manifest import cores, manifest_of, refuse_other_run
 from mnemoscope.engine.pool import run_in_workers
 from mnemoscope.engine.progress import Progress
 from mnemoscope.engine.stopping import Stop, StopReason
-from mnemoscope.engine.tools import system_rows
+from mnemoscope.engine.tools import Tools, system_rows
 from mnemoscope.engine.work import Told, open_lanes, run_lanes
 from mnemoscope.offline import stay_offline
 from mnemoscope.runfile.lock import exclusive
@@ -80,7 +80,8 @@ def run(config: RunConfig, *, resume: bool, progress: Progress, stop: Stop) -> R
 
     Args:
         config: What to do; `out` names the run file.
-        resume: Go on with the file if it is there; without it, a file that is there is an error.
+        resume: Go on with the file if it is there; what failed in it is tried again. Without it, a file that is there
+            is an error.
         progress: Is told of every cell.
         stop: Ends the run early when requested; cells in flight are finished.
 
@@ -112,6 +113,7 @@ def run(config: RunConfig, *, resume: bool, progress: Progress, stop: Stop) -> R
                 refuse_other_run(before, manifest, scenarios)
         with RunFile.resume(path) if there else RunFile.create(path, manifest, systems, scenarios) as file:
             file.set_status("running", finished_at=None)
+            file.forget_failures()
             finished = file.finished_cells()
             lanes = lanes_of(systems, file.asked(), config.replicates, finished, file.finished_lanes())
             del scenarios
@@ -141,7 +143,7 @@ def _work(config: RunConfig, file: RunFile, lanes: Sequence[Lane], stop: Stop, c
         return
 
     def lost(lane: Lane, why: str) -> None:
-        _store_loss(file, lane, why, count)
+        _store_loss(config, file, lane, why, count)
 
     per_worker = max(1, config.concurrency // workers)
     run_in_workers(
@@ -167,12 +169,13 @@ def _work_here(config: RunConfig, file: RunFile, work: Sequence[Bundle], stop: S
     asyncio.run(run_lanes(config, file, take, stop=stop, concurrency=config.concurrency, told=told))
 
 
-def _store_loss(file: RunFile, lane: Lane, why: str, count: _Count) -> None:
+def _store_loss(config: RunConfig, file: RunFile, lane: Lane, why: str, count: _Count) -> None:
     error = WorkerLostError(why)
     finished = file.finished_cells()
+    scenario, evaluator = file.scenario(lane.scenario_id), Tools(config).evaluator
     for key in lane.cells:
         if key not in finished:
-            file.commit_cell(failed_cell(key, error))
+            file.commit_cell(asyncio.run(failed_cell(key, scenario, error, evaluator)))
             count.cell(True)
     file.commit_lane(failed_lane(lane, error))
 

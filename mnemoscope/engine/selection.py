@@ -52,7 +52,7 @@ def choose_probes(
         for probe in scenario.probes
         if not styles or probe.style in styles
     ]
-    kept = candidates if limit is None or limit >= len(candidates) else _draw(candidates, limit)
+    kept = candidates if limit is None or limit >= len(candidates) else _draw(candidates, limit, seed)
     names = {(c.scenario_id, c.probe_id) for c in kept}
     chosen = {
         s.scenario_id: tuple(p.probe_id for p in s.probes if (s.scenario_id, p.probe_id) in names) for s in scenarios
@@ -60,11 +60,11 @@ def choose_probes(
     return {scenario_id: probes for scenario_id, probes in chosen.items() if probes}
 
 
-def _draw(candidates: Sequence[_Candidate], limit: int) -> list[_Candidate]:
+def _draw(candidates: Sequence[_Candidate], limit: int, seed: int) -> list[_Candidate]:
     strata: dict[tuple[str, ...], dict[str, list[_Candidate]]] = defaultdict(lambda: defaultdict(list))
     for candidate in sorted(candidates, key=lambda c: c.draw, reverse=True):
         strata[candidate.stratum][candidate.cluster].append(candidate)
-    quotas = _quotas({key: sum(map(len, clusters.values())) for key, clusters in strata.items()}, limit)
+    quotas = _quotas({key: sum(map(len, clusters.values())) for key, clusters in strata.items()}, limit, seed)
     taken: Counter[str] = Counter()
     chosen: list[_Candidate] = []
     # The rarest strata choose first: they have the fewest clusters to choose from.
@@ -77,10 +77,12 @@ def _draw(candidates: Sequence[_Candidate], limit: int) -> list[_Candidate]:
     return chosen
 
 
-def _quotas(sizes: Mapping[tuple[str, ...], int], limit: int) -> dict[tuple[str, ...], int]:
+def _quotas(sizes: Mapping[tuple[str, ...], int], limit: int, seed: int) -> dict[tuple[str, ...], int]:
+    """Each stratum's share; what rounding leaves goes to the largest remainders, equal ones in a seeded order."""
     total = sum(sizes.values())
     exact = {key: limit * size / total for key, size in sizes.items()}
     quotas = {key: int(share) for key, share in exact.items()}
-    for key in sorted(sizes, key=lambda k: (quotas[k] - exact[k], k))[: limit - sum(quotas.values())]:
+    order = {key: derive_seed(seed, "stratum", *key) for key in sizes}
+    for key in sorted(sizes, key=lambda k: (round(quotas[k] - exact[k], 9), order[k]))[: limit - sum(quotas.values())]:
         quotas[key] += 1
     return quotas

@@ -30,7 +30,7 @@ from mnemoscope.memory_backends.embedders.cache import CachedEmbedder, default_c
 from mnemoscope.memory_backends.record import Budget
 from mnemoscope.memory_backends.store import VectorIndex
 from mnemoscope.memory_backends.vector_stores import open_vector_store
-from mnemoscope.runfile.rows import SystemRow
+from mnemoscope.runfile.rows import LaneKey, SystemRow
 
 __all__ = ["Tools", "architecture_of", "cache_folder", "profile_of", "system_rows"]
 
@@ -101,6 +101,8 @@ class Tools:
     """Opened parts of one process; each is made on first use."""
 
     config: RunConfig
+    run: str = ""
+    """Tells this run from all others on a shared vector store, today and when it is resumed."""
 
     def __enter__(self) -> Self:
         return self
@@ -148,13 +150,16 @@ class Tools:
         """The one embedder of the run; without a cache folder, its vectors are kept until the process ends."""
         return open_embedder(self.config.embedder, cache=self.cache or Path(self._scratch.name))
 
-    @cached_property
-    def vector_index(self) -> Callable[[int], VectorIndex]:
-        """Makes empty vector indexes; an embedded store gets a folder per process, because it locks its folder."""
+    def vector_index(self, lane: LaneKey) -> Callable[[int], VectorIndex]:
+        """Makes empty vector indexes for a lane, which finds and clears what it left there when it was killed.
+
+        An embedded store gets a folder per process, because it locks its folder.
+        """
         kind, _, place = self.config.vector_store.partition(":")
-        if not place or place == ":memory:" or place.startswith(("http://", "https://")):
-            return open_vector_store(self.config.vector_store)
-        return open_vector_store(f"{kind}:{self._own_folder(place)}")
+        if place and place != ":memory:" and not place.startswith(("http://", "https://")):
+            place = str(self._own_folder(place))
+        scope = f"{self.run}/{lane.scenario_id}/{lane.memory}"
+        return open_vector_store(f"{kind}:{place}" if place else kind, scope=scope)
 
     @cached_property
     def writer(self) -> Writer:
@@ -189,16 +194,15 @@ class Tools:
         """The assistant graph of a profile, compiled once per process."""
         return _assistant(profile)
 
-    def keys(self, *, embeds: bool) -> dict[str, str]:
-        """What content is bound to, for the manifest.
-
-        Args:
-            embeds: Whether any memory of the run embeds; otherwise the embedder is not opened.
-        """
-        keys = {"writer": self.writer.key, "verifier": self.verifier.key, "detector": self.detector.key}
-        if embeds:
-            keys |= {"embedder": self.embedder.id, "vector_store": self.config.vector_store}
-        return keys
+    def keys(self) -> dict[str, str]:
+        """What content is bound to, for the manifest."""
+        return {
+            "writer": self.writer.key,
+            "verifier": self.verifier.key,
+            "detector": self.detector.key,
+            "embedder": self.embedder.id,
+            "vector_store": self.config.vector_store,
+        }
 
     def _own_folder(self, place: str) -> Path:
         folder = Path(place).expanduser() / f"process-{os.getpid()}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from mnemoscope.config import RunConfig
+from mnemoscope.core.identity import sha256_of
 from mnemoscope.engine.grid import Lane
 from mnemoscope.engine.lane import LaneRunner
 from mnemoscope.engine.stopping import Stop
@@ -59,7 +61,7 @@ async def run_lanes(
         RunFileError: Results cannot be stored.
     """
     scenario = lru_cache(maxsize=4)(file.scenario)
-    tools = Tools(config)
+    tools = Tools(config, run=_name_of(file))
     runner = LaneRunner(tools, file, stop, told.cell, concurrency)
 
     async def drain() -> None:
@@ -76,6 +78,11 @@ async def run_lanes(
         raise _first(failures) from None
     finally:
         await tools.aclose()
+
+
+def _name_of(file: RunFile) -> str:
+    """The same whenever and by however many processes a run is done; other runs have other names."""
+    return sha256_of(f"{socket.gethostname()} {file.path.resolve()} {file.setting('created_at')}")[:16]
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -25,7 +25,6 @@ from mnemoscope.scenarios.records import Gold, Probe, Scenario
 __all__ = ["OFFICIAL", "Answers", "locomo_conv_responses", "memuse_responses", "refuse_without", "stratmem_responses"]
 
 
-
 _CATEGORY_OF = {name: number for number, name in CATEGORY_NAMES.items()}
 _VARIANTS = {"none": "no_memory", "full-context": "all_memory", "oracle": "oracle"}
 """Memory to the authors' name of the condition; any other memory is `top_k`."""

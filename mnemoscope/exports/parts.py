@@ -57,7 +57,7 @@ def targets(out: Path, labels: Sequence[str]) -> list[Path]:
 
 
 def write_text(path: Path, pieces: Iterator[str]) -> int:
-    """Write a file as UTF-8 with `\\n` as line end; it appears under its name only when it is whole.
+    """Write a file as UTF-8 with plain line feeds; it appears under its name only when it is whole.
 
     Returns:
         Its size in bytes.

@@ -11,6 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ImportRequest", "Imported", "import_run"]
 
-__getattr__ = lazy_names(
-    __name__, {"ImportRequest": "importing", "Imported": "importing", "import_run": "importing"}
-)
+__getattr__ = lazy_names(__name__, {"ImportRequest": "importing", "Imported": "importing", "import_run": "importing"})

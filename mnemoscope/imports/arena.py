@@ -65,7 +65,10 @@ def _verdicts(record: Fields, failed: str | None) -> tuple[RecordedVerdict, ...]
     score = record.fields("score")
     score = Fields(score.file, f"{record.record} score", score.values)
     rationale = score.optional_text("judge_rationale") or ""
-    return (_share(score, "judge_score", "judge-score", _LARGEST, rationale), _share(score, "accuracy", "accuracy", 1.0))
+    return (
+        _share(score, "judge_score", "judge-score", _LARGEST, rationale),
+        _share(score, "accuracy", "accuracy", 1.0),
+    )
 
 
 def _share(score: Fields, name: str, metric: str, largest: float, rationale: str = "") -> RecordedVerdict:

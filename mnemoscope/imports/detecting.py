@@ -79,7 +79,12 @@ def open_rows(path: Path, *, encoding: str = "utf-8") -> FileRows:
         if key in document.values:
             return FileRows(path, file.sha256, form, read(document, path, notes), notes)
     keys = ", ".join(sorted(document.values)[:8]) or "none"
-    raise DataError("a format that is not known", file=path, fix=f"its keys are {keys}; see docs/interoperability.md")
+    raise DataError(
+        "a format that is not known",
+        file=path,
+        record="top level",
+        fix=f"its keys are {keys}; see docs/interoperability.md",
+    )
 
 
 def _of_rows(
@@ -95,7 +100,7 @@ def _of_rows(
             file=path,
             record=first[0],
             seen=first[1],
-            fix="rows are matched by id, never by position; write objects such as {\"id\": …, \"reply\": …}",
+            fix='rows are matched by id, never by position; write objects such as {"id": …, "reply": …}',
         )
     form = _form_of_row(first[1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from mnemoscope.core.errors import DataError
@@ -41,7 +42,7 @@ def responses(records: Iterator[Fields], path: Path, notes: list[str]) -> Iterat
         style = record.optional_text("style") or _style_of_field(record)
         row = _named(record, style, _number(record))
         query = record.optional_text("query") or record.optional_text("composed_query")
-        yield _with(row, query=query, source=_condition(record), reply=_reply(record))
+        yield replace(row, query=query, source=_condition(record), reply=_reply(record))
 
 
 def retrievals(records: Iterator[Fields], path: Path, notes: list[str]) -> Iterator[Row]:
@@ -57,7 +58,7 @@ def retrievals(records: Iterator[Fields], path: Path, notes: list[str]) -> Itera
         style = record.optional_text("style") or (named[1] if named else _style_of_field(record))
         number = _number(record) if "sample_idx" in record.values else (int(folder[1]) if folder else None)
         query = record.optional_text("query") or record.optional_text("composed_query")
-        yield _with(_named(record, style, number), query=query, retrieval=_retrieval(record))
+        yield replace(_named(record, style, number), query=query, retrieval=_retrieval(record))
 
 
 def scores(records: Iterator[Fields], path: Path, notes: list[str]) -> Iterator[Row]:
@@ -81,13 +82,7 @@ def scores(records: Iterator[Fields], path: Path, notes: list[str]) -> Iterator[
             verdict = RecordedVerdict(metric, "reply", "missing", None, "invalid")
         else:
             verdict = RecordedVerdict(metric, "reply", "scored", value)
-        yield _with(_named(record, style, _number(record)), source=_condition(record), verdicts=(verdict,))
-
-
-def _with(row: Row, **parts: object) -> Row:
-    from dataclasses import replace
-
-    return replace(row, **parts)  # type: ignore[arg-type]
+        yield replace(_named(record, style, _number(record)), source=_condition(record), verdicts=(verdict,))
 
 
 def _named(record: Fields, style: str | None, number: int | None) -> Row:
@@ -159,8 +154,9 @@ def _sources(record: Fields, docs: int) -> list[tuple[str, ...]]:
     for place, value in enumerate(values):
         if isinstance(value, dict):
             entry = Fields.of(value, file=record.file, record=f"{record.record} {name}[{place}]")
-            value = (entry.optional_text("dia_ids") or "").split(",")
-        ids = [value] if isinstance(value, str) else value
+            ids: object = (entry.optional_text("dia_ids") or "").split(",")
+        else:
+            ids = [value] if isinstance(value, str) else value
         if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
             raise record.wrong(name, "turn ids, or lists of them")
         found.append(tuple(_turn_id(one) for one in ids if one.strip()))

@@ -11,6 +11,8 @@ from mnemoscope.scenarios.reading import Fields
 
 __all__ = ["judged_rows", "report", "responses"]
 
+_MOST_QUESTIONS = 1000
+"""Of one instance; a number beyond it is damage."""
 _GROUNDING = {0: "ungrounded", 1: "partly grounded", 2: "grounded"}
 
 
@@ -89,9 +91,7 @@ def _row(
     probe_id = f"{instance_id}/{kind}"
     style = "dialog" if kind == "natural" else "question"
     stub = Stub("memuse", instance_id, instance_id, probe_id, "dialog" if style == "dialog" else "question")
-    return Row(
-        at.file, record, probe_id, instance_id, source=source, reply=reply, verdicts=verdicts, stub=stub
-    )
+    return Row(at.file, record, probe_id, instance_id, source=source, reply=reply, verdicts=verdicts, stub=stub)
 
 
 def _instances(document: Fields) -> Iterator[Row]:
@@ -142,8 +142,8 @@ def _questions(document: Fields) -> Iterator[Row]:
     }
     for entry in entries:
         instance_id, place = entry.text("instance_id"), entry.integer("sub_q_idx")
-        if place < 0:
-            raise entry.wrong("sub_q_idx", "a number from 0")
+        if not 0 <= place < _MOST_QUESTIONS:
+            raise entry.wrong("sub_q_idx", f"a number from 0 to {_MOST_QUESTIONS - 1}")
         record = Fields(entry.file, f"{entry.record} {instance_id} q{place}", entry.values)
         verdicts = tuple(
             yes_or_no(record, name, metric, "natural" if name == "reference" else "reply")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import cast, get_args
 
@@ -22,7 +23,7 @@ from mnemoscope.imports.rows import (
     Stub,
     reply_of,
 )
-from mnemoscope.memory_backends.record import PROVENANCE_ORDER, ItemKind, Provenance, Source
+from mnemoscope.memory_backends.record import PROVENANCE_ORDER, ItemKind, Source
 from mnemoscope.runfile.codec import plan_from
 from mnemoscope.scenarios.reading import Fields
 from mnemoscope.scenarios.records import Style
@@ -106,15 +107,23 @@ def _item(entry: Fields) -> RecordedItem:
         sources=sources,
         score=finite_number(entry, "score"),
         kind=kind,
-        observed_at=entry.optional_text("observed_at"),
+        observed_at=_time(entry, "observed_at"),
     )
+
+
+def _time(entry: Fields, name: str) -> datetime | None:
+    text = entry.optional_text(name)
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        raise entry.wrong(name, "a time in ISO 8601, or null") from None
 
 
 def _source(value: object, entry: Fields) -> Source:
     match value:
         case [str(turn_id), str(method), int() | float() as weight] if method in PROVENANCE_ORDER:
             if 0 <= weight <= 1:
-                return Source(TurnId(turn_id), cast("Provenance", method), float(weight))
+                return Source(TurnId(turn_id), method, float(weight))
     raise DataError(
         "expected [turn id, method, weight]", file=entry.file, record=entry.record, field="sources", seen=value
     )

@@ -120,9 +120,7 @@ def _retrieval(record: Fields) -> RecordedRetrieval:
         named = entry.texts("turn_ids") if entry.values.get("turn_ids") is not None else ()
         text, own = entry.optional_text("text"), entry.optional_text("id")
         if own is None and text is None and not named:
-            raise DataError(
-                "a memory without id, text and turn_ids", file=entry.file, record=entry.record, field="id"
-            )
+            raise DataError("a memory without id, text and turn_ids", file=entry.file, record=entry.record, field="id")
         item_id = own or text_key(text or "", *named)
         items.append(RecordedItem(item_id, text, named or ((own,) if own else ()), score=finite_number(entry, "score")))
     return RecordedRetrieval(tuple(items), len(items))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from mnemoscope.core.identity import sha256_of
@@ -56,7 +57,7 @@ class RecordedItem:
     """Provenance as our own exports state it; it goes before `named`."""
     score: float | None = None
     kind: str = "passage"
-    observed_at: str | None = None
+    observed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,9 @@ class Row:
         """The probe as a person looks it up in the file."""
         if self.conversation is not None and self.conversation.number is not None:
             return f"conversation {self.conversation.number} {self.conversation.suffix}"
-        return f"{self.scenario_id} {self.probe_id}" if self.scenario_id else self.probe_id
+        if self.scenario_id is None or self.probe_id.startswith(f"{self.scenario_id}/"):
+            return self.probe_id
+        return f"{self.scenario_id} {self.probe_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class FileRows:
     path: Path
     sha256: str
     form: str
-    rows: Iterator[Row]
+    rows: Iterable[Row]
     notes: list[str] = field(default_factory=list)
     """Filled while the rows are read."""
 

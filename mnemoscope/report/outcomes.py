@@ -40,14 +40,19 @@ def outcomes_of(
     Args:
         runs: The run files.
         judged_by: Benchmark to the metrics that decide where a cell has no gold facts; any of them missed is `missed`.
+            Where gold has roles, `smc` decides: a reply that complies is right, another one is `missed` where every
+            fact was kept.
         lower_is_better: Metrics whose good end is 0.
     """
     benchmark = {row.scenario_id: row.benchmark for row in runs.scenarios()}
     found: CellOutcomes = defaultdict(dict)
+    complies: dict[tuple[str, str, str], bool] = {}
     for cell in runs.cells():
         if cell.replicate == 0:
             found[cell.scenario_id, cell.probe_id][cell.system] = "error" if cell.status == "error" else "none"
     for row in runs.verdict_rows():
+        if row.metric == "smc" and row.score is not None and not row.replicate:
+            complies[row.scenario_id, row.probe_id, row.system] = row.score == 1
         known = found[row.scenario_id, row.probe_id]
         decides = row.metric in judged_by.get(benchmark.get(row.scenario_id, ""), ())
         if row.replicate or row.score is None or not decides or known.get(row.system) not in ("none", "passed"):
@@ -60,7 +65,9 @@ def outcomes_of(
             stages[loss.scenario_id, loss.probe_id, loss.system].add(loss.stage)
     for (scenario, probe, system), lost in stages.items():
         if found[scenario, probe].get(system) != "error":
-            found[scenario, probe][system] = next((stage for stage in STAGES if stage in lost), "none")
+            stage = next((stage for stage in STAGES if stage in lost), "none")
+            complied = complies.get((scenario, probe, system), stage == "kept")
+            found[scenario, probe][system] = "kept" if complied else "missed" if stage == "kept" else stage
     return found
 
 

@@ -83,6 +83,7 @@ class PairTable:
 
     title: str
     test: str
+    """What the unclustered p-values are from."""
     lines: tuple[PairLine, ...]
 
 
@@ -148,7 +149,7 @@ def pair_tables(
         reach = max([0.05, *(abs(v) for p in pairs for v in (p.delta, p.low, p.high) if v is not None)])
         lines = tuple(_pair_line(p, reach) for p in sorted(pairs, key=_by_size))
         title = headline.metric + ("" if headline.stratum == ALL else f", {stratum_title(benchmark, headline.stratum)}")
-        tables.append(PairTable(title, pairs[0].test, lines))
+        tables.append(PairTable(title, ", ".join(sorted({p.test for p in pairs})), lines))
     return tuple(tables)
 
 

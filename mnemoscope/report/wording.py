@@ -45,9 +45,9 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "headline_note": (
         "Each cell: the mean in percent, its 95 % interval, and scored cells of those expected. A reply that the "
         "infrastructure failed to produce is not a wrong answer: it is left out of the mean and counted in “strict”, "
-        "the figure with every failure as the worst outcome. Bold colour marks the best unprivileged row.",
+        "the figure with every failure as 0, or 1 where lower is better. Bold colour marks the best unprivileged row.",
         "每格：百分比均值、95% 置信区间、已评分数/应评分数。基础设施失败不算答错：不计入均值；"
-        "“严格”一栏把每次失败按最差结果计。"
+        "“严格”一栏把每次失败计为 0（越低越好的指标计为 1）。"
         "彩色数字为最好的非特权系统。",
     ),
     "system": ("System", "系统"),
@@ -69,12 +69,14 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "one_cluster": ("1 cluster", "仅 1 个聚类"),
     "not_scored": ("not scored", "未评分"),
     "funnel_note": (
-        "Each bar is all gold facts that one system should have brought up. "
+        "Each bar is all gold facts that the replies of one system should have brought up; failed cells are left out, "
+        "and of a pool’s nice memories one is wanted. "
         "Read it from the right: the darkest part was never stored; what "
         "remains was stored but not handed over by the memory; then handed over but not planned; planned but not said; "
         "said, but wrong. The green part on the left is what reached the user. So the edge between two colours is the "
         "share that survived that stage.",
-        "每条横条是一个系统的全部标准事实。从右往左读：最深色从未存储；其次已存储但未取回；再次已取回但未列入计划；"
+        "每条横条是一个系统的回复应提及的全部标准事实；失败的单元不计，可选记忆只需其一。"
+        "从右往左读：最深色从未存储；其次已存储但未取回；再次已取回但未列入计划；"
         "已计划但未说出；说了但说错。左侧绿色到达了用户。两色的交界就是通过该阶段的比例。",
     ),
     "kept": ("right", "正确说出"),
@@ -95,10 +97,11 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "pairs_note": (
         "Left system minus right system on the same probes, in percentage points. The p-value to believe is the "
         "clustered one, adjusted after Holm; with few clusters only large differences can show (“can show”: the "
-        "smallest difference that would be found in 80 % of cases). No mark is set across evidence classes, for "
-        "systems that read gold, or under unequal conditions.",
+        "smallest difference that would be found in 80 % of cases; none for five clusters or fewer). No mark is set "
+        "across evidence classes, for systems that read gold, or under unequal conditions.",
         "同一批探针上左系统减右系统，单位为百分点。应看聚类后并经 Holm 校正的 p 值；聚类少时只有大差异才能显现"
-        "（“可检出”：80% 情形下能发现的最小差异）。不同证据类别、读取标准答案或条件不等时不标显著性。",
+        "（“可检出”：80% 情形下能发现的最小差异；聚类不超过五个时没有）。"
+        "不同证据类别、读取标准答案或条件不等时不标显著性。",
     ),
     "pairs_empty": ("Fewer than two systems share probes.", "共享探针的系统不足两个。"),
     "pairs_baseline": ("Each system is compared with {baseline}.", "各系统均与 {baseline} 比较。"),

@@ -19,12 +19,13 @@ FROM verdict WHERE cell_id = ? ORDER BY metric, subject, judge_key
 _LOSSES = "SELECT fact_id, stage, routes FROM loss WHERE cell_id = ? ORDER BY fact_id"
 _LANES = """
 SELECT l.scenario_id, l.memory, l.status, l.error, l.error_cause, l.written, l.covered, l.forgotten, l.deferred,
-l.dropped, l.skipped, i.body FROM lane l LEFT JOIN item i USING (scenario_id, memory) ORDER BY l.scenario_id, l.memory
+l.dropped, l.skipped, l.usage, i.body FROM lane l LEFT JOIN item i USING (scenario_id, memory)
+ORDER BY l.scenario_id, l.memory
 """
 
 
 def content_hash(db: sqlite3.Connection) -> str:
-    """Hash cells, replies, retrievals, plans, verdicts, losses, usage and the memories that were stored.
+    """Hash cells, replies, retrievals, plans, verdicts, losses, the usage of both, and the memories that were stored.
 
     Times, host, cache hits, spans and row numbers are left out; scores were rounded to 1e-6 when they were stored, and
     the stored JSON is canonical, so equal content gives equal bytes.

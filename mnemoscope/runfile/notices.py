@@ -39,6 +39,9 @@ def _failures(run: RunReader, lanes: tuple[LaneRow, ...]) -> list[str]:
     if failed:
         causes = ", ".join(f"{cause} {count:,}" for cause, count in sorted(failed.items()))
         found.append(f"failed cells: {failed.total():,} of {total:,} ({causes})")
+    if judging := run.judge_errors():
+        causes = ", ".join(f"{metric} {cause} {count:,}" for (metric, cause), count in judging.items())
+        found.append(f"failed judgements: {sum(judging.values()):,} ({causes})")
     if broken := [lane for lane in lanes if lane.status == "failed"]:
         first = broken[0]
         found.append(f"failed lanes: {len(broken):,}; first: {first.scenario_id} × {first.memory}: {first.error}")

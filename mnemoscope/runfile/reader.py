@@ -238,6 +238,14 @@ class RunReader:
         )
         return tuple(Verdict(*row) for row in rows)
 
+    def judge_errors(self) -> dict[tuple[str, str], int]:
+        """Metric and cause of what failed in judging cells that did not fail themselves, with its number."""
+        rows = self._rows(
+            "SELECT metric, label, count(*) FROM verdict WHERE status = 'error' AND label LIKE 'judge-error:%' "
+            "GROUP BY metric, label ORDER BY metric, label"
+        )
+        return {(metric, label.partition(":")[2]): count for metric, label, count in rows}
+
     def losses(self, system: str | None = None) -> Iterator[LossRow]:
         """Where gold facts went, ordered by cell key and fact.
 

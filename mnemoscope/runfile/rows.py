@@ -98,7 +98,7 @@ class SystemRow:
     """The architecture's name with its parameters; joins `LaneRow.memory`."""
     profile: str
     evidence_class: str
-    """`package`, `model` or `twin`."""
+    """`package`, `model` or `twin`; `imported` where it was not run here."""
     mode: str
     privileged: bool
     """Its architecture or its profile reads gold."""
@@ -180,7 +180,7 @@ class CellRow:
     status: CellStatus
     error: str | None
     error_cause: str | None
-    """The exception's class, and for an endpoint its cause: `EndpointError:timeout`."""
+    """An endpoint's cause (`timeout`), `memory-` and the phase for a memory, or the exception's class."""
     given: int
     """Memories that the assistant was given."""
     context_tokens: int

@@ -23,6 +23,8 @@ from mnemoscope.scenarios.records import Scenario
 
 __all__ = ["RunFile"]
 
+_FAILED = "(SELECT cell_id FROM cell WHERE status = 'error')"
+
 
 class RunFile:
     """A run file, opened for writing. Make one with `create` or `resume`; several processes may hold one each."""
@@ -50,7 +52,7 @@ class RunFile:
             )
         draft = path.with_name(path.name + ".new")
         try:
-            draft.unlink(missing_ok=True)
+            _remove(draft)
             db = sqlite3.connect(draft, isolation_level=None)
             try:
                 apply_migrations(db, MIGRATIONS)
@@ -58,9 +60,10 @@ class RunFile:
                     records.write_plan(db, manifest, systems, scenarios)
             finally:
                 db.close()
+            _remove(path)  # a log that a killed run left would be played into the new file
             draft.replace(path)
         except (OSError, sqlite3.OperationalError) as error:
-            draft.unlink(missing_ok=True)
+            _remove(draft)
             raise RunFileError(f"output {path} cannot be written: {error}") from None
         return cls.resume(path)
 
@@ -164,6 +167,13 @@ class RunFile:
             if spans is not None:
                 self._db.execute("INSERT INTO span VALUES (?,?)", (number, spans))
 
+    def forget_failures(self) -> None:
+        """Drop the failed cells and lanes, so that they are open again."""
+        with self._transaction():
+            for table in ("verdict", "loss", "span", "cell"):
+                self._db.execute(f"DELETE FROM {table} WHERE cell_id IN {_FAILED}")  # noqa: S608
+            self._db.execute("DELETE FROM lane WHERE status = 'failed'")
+
     def commit_lane(self, lane: LaneRecord) -> None:
         """Store a lane's end with the memories it holds in one transaction; a lane that is there is left as it is."""
         pieces = self._pieces.of(lane.items)
@@ -216,6 +226,12 @@ class RunFile:
         ).fetchone()
         for table in ("verdict", "loss", "span", "cell") if found else ():
             self._db.execute(f"DELETE FROM {table} WHERE cell_id = ?", found)  # noqa: S608
+
+
+def _remove(path: Path) -> None:
+    """Remove a database and whatever SQLite may have left beside it."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The names of LoCoMo-Conv's probes: how the benchmark counts conversations and questions, and how it is written here."""
+"""The names of LoCoMo-Conv's probes: as the benchmark numbers them, and as they are written here."""
 
 from __future__ import annotations
 

@@ -236,6 +236,7 @@ def _card(path: Path, request: LoadRequest, shape: Shape) -> Card:
         mode=request.mode,
         settings={
             "shape": shape,
+            "roles": "user and assistant, as recorded: the assistant takes part",
             "encoding": stream_encoding(path, encoding=request.encoding),
             "times": "the session's date plus one second per turn, question_date for the question, read as UTC",
             "evidence": "marked turns of both roles where there are any, else evidence sessions",

@@ -284,6 +284,7 @@ class PragmaSource:
             settings={
                 "encoding": stream_encoding(self._path, encoding=self._request.encoding),
                 "times": "the session's day from its first moment, one second per turn, read as UTC",
+                "roles": "user and assistant, as recorded: the assistant takes part",
                 "persona": "shown" if self._show_persona else "hidden",
                 **{file.path.name: file.sha256 for file in others},
             },

@@ -364,6 +364,7 @@ def _card(file: JsonFile, request: LoadRequest) -> Card:
         mode="strict-release" if request.mode == "strict-release" else "robust",
         settings={
             "pool_seed": str(request.seed),
+            "roles": "the assistant plays the character; memories are given with the probe, the session is the history",
             "encoding": file.encoding,
             "times": "query_time for the query and the current session; a fact's own date where it names one",
         },

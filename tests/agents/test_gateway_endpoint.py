@@ -286,6 +286,13 @@ async def test_every_call_behind_one_reply_is_counted(serve: Callable, open_at: 
     assert usage == Usage({"judge": 2}, 22, 6)
 
 
+async def test_a_failure_says_what_was_spent_on_it(serve: Callable, open_at: Callable) -> None:
+    held_back = chat("half", finish="content_filter")
+    with pytest.raises(EndpointError, match="content filter") as failed:
+        await open_at(serve(always(held_back))).complete(ASK, phase="respond")
+    assert failed.value.usage == Usage({"respond": 1}, 11, 3)
+
+
 async def test_a_schema_that_strict_decoding_cannot_take_is_not_sent_as_strict(
     serve: Callable, open_at: Callable
 ) -> None:

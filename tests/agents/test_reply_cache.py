@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -245,3 +245,27 @@ def test_a_connection_that_was_inherited_over_a_fork_is_not_used(tmp_path: Path)
     assert inherited is not None and inherited.execute("SELECT count(*) FROM reply").fetchone() == (1,)
     cache.close()
     inherited.close()
+
+
+async def test_of_two_that_ask_at_once_both_count_what_the_stored_reply_took(
+    serve: Callable, open_at: Callable, tmp_path: Path
+) -> None:
+    stub = serve(in_turn(chat("Pixel"), chat(""), chat("Other")))
+    one, two = open_at(stub, cache=tmp_path), open_at(stub)
+    stored = await one.complete(ASK, phase="respond")
+    two._cache = LateCache(tmp_path)
+    late = await two.complete(ASK, phase="respond")
+    assert len(stub.bodies) == 3
+    assert (late.text, late.usage) == ("Pixel", stored.usage)
+
+
+class LateCache(ReplyCache):
+    """Another process stores its reply while this one is still asking."""
+
+    asked = False
+
+    def get(self, key: str) -> Mapping[str, object] | None:
+        if not self.asked:
+            self.asked = True
+            return None
+        return super().get(key)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemoscope.evaluators.aggregate import MetricRow, PairRow, ProbeFacts, ScoreRow, aggregate, macro
+from mnemoscope.evaluators.aggregate import MetricRow, PairRow, ProbeFacts, ScoreRow, aggregate
+from mnemoscope.evaluators.statistics.intervals import wilson
 
 
 def row(
@@ -57,7 +58,10 @@ def test_missing_cells_are_counted_against_completeness(case_dir: Callable[[str]
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     known = [entry["id"] for entry in instances]
     probes = {("s", i): ProbeFacts(i, (), "bench") for i in known}
-    rows = [row("full", i, 1.0) for i in known] + [row("a", i, 1.0) for i in known if i in replies]
+    rows = [
+        row("a", i, 1.0) if i in replies else row("a", i, None, status="error", label="missing", judge="")
+        for i in known
+    ]
     figure = the(aggregate(rows, probes, resamples=200).metrics)
     assert (figure.n_expected, figure.n_scored) == (expected["n_expected"], expected["n_answered"])
     assert figure.n_error == {"missing": len(expected["missing"])}
@@ -105,11 +109,9 @@ def test_strata_benchmark_evidence_and_calibration() -> None:
     assert {r.stratum: r.value for r in found.metrics} == {"all": 0.5, "easy": 1.0, "hard": 0.0, "x": 0.0, "y": 1.0}
     assert (found.metrics[0].evidence, found.metrics[0].kappa, found.metrics[0].judge_key) == ("twin", 0.8, "j1")
     assert aggregate(rows, probes, resamples=200).metrics[0].kappa is None
-    mixed = aggregate([row("a", "p0", 0.0), row("a", "p1", 1.0, judge="j2")], probes, resamples=200)
-    assert any("several judges" in w for w in mixed.warnings)
 
 
-def test_micro_and_macro(case_dir: Callable[[str], Path]) -> None:
+def test_the_whole_is_the_micro_rate_and_strata_are_their_own(case_dir: Callable[[str], Path]) -> None:
     folder = case_dir("MT-04")
     counts = json.loads((folder / "counts.json").read_text(encoding="utf-8"))
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
@@ -121,8 +123,6 @@ def test_micro_and_macro(case_dir: Callable[[str], Path]) -> None:
     found = aggregate(rows, probes, resamples=200).metrics
     assert the(found).value == expected["overall_micro"]
     assert {r.stratum: r.value for r in found if r.stratum in counts} == expected["per_type"]
-    assert macro(found, list(counts)) == pytest.approx(expected["task_averaged_macro"])
-    assert macro(found, ["absent"]) is None
 
 
 def test_intervals_by_kind() -> None:
@@ -136,6 +136,50 @@ def test_intervals_by_kind() -> None:
     assert (one.low, one.interval, one.clusters) == (None, "one cluster", 1)
 
 
+def test_a_figure_without_spread_counts_clusters_not_rows() -> None:
+    rows = [row("a", f"p{i}", 0.0) for i in range(200)] + [row("b", f"p{i}", 1.0) for i in range(200)]
+    found = aggregate(rows, facts(200, clusters=10), resamples=200).metrics
+    assert (the(found).low, the(found).high) == (0.0, round(wilson(0, 10).high or 0, 6))
+    assert (the(found, "b").low, the(found, "b").high) == (round(wilson(10, 10).low or 0, 6), 1.0)
+
+
+def test_two_judges_are_two_rows() -> None:
+    rows = [
+        *(row("a", f"p{i}", float(judge == "j2"), judge=judge) for i in range(4) for judge in ("j1", "j2")),
+        *(row("b", f"p{i}", 1.0, judge="j2") for i in range(3)),
+        row("b", "p3", None, status="error", label="boom", judge=""),
+        row("c", "p0", None, status="error", label="boom", judge=""),
+    ]
+    found = aggregate(rows, facts(4), resamples=200)
+    figures = [(r.system, r.judge_key, r.value, r.n_expected) for r in found.metrics if r.stratum == "all"]
+    assert figures == [
+        *(("a", "j1", 0.0, 4), ("c", "j1", None, 1)),
+        *(("a", "j2", 1.0, 4), ("b", "j2", 1.0, 4), ("c", "j2", None, 1)),
+    ]
+    assert {(p.a, p.b, p.n) for p in found.pairs} == {("a", "b", 3)}
+    assert any("several judges (j1, j2)" in warning for warning in found.warnings)
+
+
+def test_one_cluster_has_no_p_to_believe() -> None:
+    rows = [row(s, f"p{i}", float(s == "a")) for s in "ab" for i in range(40)]
+    (pair,) = [p for p in aggregate(rows, facts(40, clusters=1), resamples=200).pairs if p.stratum == "all"]
+    assert pair.p is not None and pair.p < 1e-6
+    assert (pair.p_clustered, pair.p_adjusted, pair.low, pair.mde) == (None, None, None, None)
+
+
+def test_what_could_be_shown_follows_the_spread_between_clusters() -> None:
+    # a and b differ by half their probes in every other cluster, so that clusters spread and probes are alike within
+    rows = [row("a", f"p{i}", float(i % 2)) for i in range(80)] + [row("b", f"p{i}", 0.0) for i in range(80)]
+    mde = {}
+    for clusters in (5, 8, 40):
+        (pair,) = [p for p in aggregate(rows, facts(80, clusters=clusters)).pairs if p.stratum == "all"]
+        assert pair.test == "mcnemar-exact"
+        mde[clusters] = pair.mde
+    assert mde[5] is None, "five clusters reach no p below .0625"
+    assert mde[8] == pytest.approx(2.80 * 0.5 / 8**0.5, rel=0.05)
+    assert mde[40] == pytest.approx(2.80 * 0.5 / 40**0.5, rel=0.05)
+
+
 def test_pairs_are_by_shared_probe() -> None:
     rows = [row("a", f"p{i}", 1.0) for i in range(10)] + [row("b", f"p{i}", float(i > 2)) for i in range(8)]
     found = aggregate(rows, facts(10, clusters=5), resamples=500)
@@ -143,7 +187,7 @@ def test_pairs_are_by_shared_probe() -> None:
     assert (pair.a, pair.b, pair.delta, pair.n, pair.clusters, pair.test) == ("a", "b", 0.375, 8, 5, "mcnemar-exact")
     assert pair.p == 0.25
     assert pair.low is not None and pair.high is not None and pair.low <= 0.375 <= pair.high
-    assert pair.mde is None  # three discordant pairs cannot show anything
+    assert pair.mde is None  # five clusters cannot show anything
     flipped = aggregate(rows, facts(10, clusters=5), systems=["b", "a"], resamples=500)
     (other,) = [p for p in flipped.pairs if p.stratum == "all"]
     assert (other.delta, other.low, other.high) == (-0.375, -pair.high, -pair.low)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemoscope.core.identity import ItemId
-from mnemoscope.evaluators.attribution import STAGES, attribute, funnel
+from mnemoscope.evaluators.attribution import STAGES, attribute
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.graphs.plan import ResponsePlan, Slot
@@ -111,6 +111,34 @@ def test_a_pool_that_is_handed_over_counts_as_stored(make_case: Make, make_item:
     assert attribute(case, DETECTOR)[0].stage == "kept"
 
 
+def test_of_the_nice_facts_one_is_wanted(make_case: Make, make_item: MakeItem) -> None:
+    pool = {"m": CAT, "n1": "Mira drives a van.", "n2": "Mira owns a kiln.", "i": "Mira owns a canoe."}
+    gold = Gold(
+        facts=tuple(GoldFact(fact_id=i, text=pool[i], sources=(i,)) for i in ("n1", "m", "n2")),
+        roles={ItemId("m"): "must", ItemId("n1"): "nice", ItemId("n2"): "nice", ItemId("i"): "irr"},
+    )
+    items = [make_item(i, text, [i]) for i, text in pool.items()]
+
+    def stages(*said: str, given: int = 4, planned: tuple[str, ...] = ("m", "n1", "n2")) -> list[tuple[str, str]]:
+        case = make_case(
+            gold=gold,
+            style="situational",
+            pool=pool,
+            items=items,
+            given=given,
+            stored=[],
+            plan=plan(*planned),
+            reply=" ".join(pool[i] for i in said),
+        )
+        return [(loss.fact_id, loss.stage) for loss in attribute(case, DETECTOR)]
+
+    assert stages("m", "n2") == [("m", "kept"), ("n2", "kept")]
+    assert stages("m", "n1", "n2") == [("m", "kept"), ("n1", "kept")]
+    assert stages("n1", planned=("n1",)) == [("m", "not-planned"), ("n1", "kept")]
+    assert stages("m", planned=("m", "n2")) == [("m", "kept"), ("n2", "not-said")], "the one that came furthest"
+    assert stages("m", given=1, planned=("m",)) == [("m", "kept"), ("n1", "not-retrieved")]
+
+
 def test_a_failed_cell_is_not_attributed(make_case: Make) -> None:
     assert attribute(make_case(gold=GOLD, error="timeout"), DETECTOR) == ()
 
@@ -146,8 +174,8 @@ def test_counts_add_up_and_an_oracle_only_moves_what_its_stage_lost(
             reply=" ".join(texts[n] for n in sorted(said)),
         )
         losses = attribute(case, DETECTOR)
-        counts = funnel(losses)
-        assert sum(counts.values()) == len(facts) and tuple(counts) == STAGES
+        assert [loss.fact_id for loss in losses] == [fact.fact_id for fact in facts]
+        assert {loss.stage for loss in losses} <= set(STAGES)
         return [loss.stage for loss in losses]
 
     before, after = stages(retrieved), stages({0, 1, 2, 3})

@@ -23,7 +23,7 @@ from mnemoscope.evaluators.metrics.registry import (
 )
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.memory_backends.record import MemoryItem
-from mnemoscope.scenarios.records import Gold, GoldFact, Probe
+from mnemoscope.scenarios.records import Gold, GoldFact, Probe, Turn
 
 Make = Callable[..., EvaluationCase]
 
@@ -106,13 +106,35 @@ async def test_one_failure_leaves_its_siblings_alone(make_case: Make) -> None:
     assert {v.label for verdicts in found for v in verdicts if v.metric == "picky"} == {"judge-error:ValueError"}
 
 
-async def test_a_failed_cell_is_an_error_of_each_metric_that_applies(make_case: Make) -> None:
+async def test_a_failed_cell_is_an_error_of_each_metric_that_applies(
+    make_case: Make, make_turn: Callable[..., Turn]
+) -> None:
     evaluator = Evaluator(default_metrics(), OfflineUseDetector())
-    case = make_case(gold=Gold(answers=("yes",), evidence=("t",)), error="timeout: no answer within 30 s", items=None)
+    gold = Gold(answers=("yes",), evidence=("t",), facts=(GoldFact(fact_id="f", text="Tomasz has a cat."),))
+    history = [make_turn("t", "Tomasz has a cat.")]
+    case = make_case(gold=gold, history=history, error="timeout: no answer within 30 s", items=None)
     verdicts = await evaluator.evaluate(case)
     assert {"recall@10", "answer-f1"} <= {v.metric for v in verdicts}
     assert {(v.status, v.score, v.label) for v in verdicts} == {("error", None, "answer-error:timeout")}
     assert len({v.metric for v in verdicts}) == len(verdicts)
+
+
+async def test_failing_on_what_is_never_scored_is_no_failure(make_case: Make) -> None:
+    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+
+    async def statuses(**kwargs: object) -> dict[str, tuple[str, str]]:
+        verdicts = await evaluator.evaluate(make_case(error="timeout: 30 s", items=None, **kwargs))
+        return {v.metric: (v.status, v.label) for v in verdicts}
+
+    adversarial = await statuses(gold=Gold(unanswerable=True, evidence=("t",)))
+    assert adversarial["recall@10"] == adversarial["retained@5"] == ("not_applicable", "unanswerable by design")
+    assert adversarial["adversarial"] == ("error", "answer-error:timeout")
+    roles = {ItemId("i"): "must", ItemId("j"): "irr"}
+    pool = await statuses(gold=Gold(roles=roles), style="situational", pool={"i": "A cat.", "j": "A van."})
+    assert pool["pes"] == pool["cir"] == pool["cir(of=plan)"] == ("not_applicable", "no nice memory in the pool")
+    assert pool["smc"] == pool["use"] == ("error", "answer-error:timeout")
+    bare = await statuses(gold=Gold())
+    assert (bare["answer-f1"][1], bare["integration"][1]) == ("no gold answer", "no gold fact")
 
 
 async def test_overhead_of_an_evaluation(make_case: Make) -> None:

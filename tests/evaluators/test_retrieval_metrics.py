@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
-from mnemoscope.evaluators.metrics.registry import METRICS
+from mnemoscope.evaluators.metrics.registry import DEFAULT_METRICS, METRICS
 from mnemoscope.evaluators.metrics.retrieval import fitting
 from mnemoscope.evaluators.verdict import Verdict
-from mnemoscope.memory_backends.record import MemoryItem
+from mnemoscope.memory_backends.budgeting import RANKED, fit, item_tokens
+from mnemoscope.memory_backends.record import Budget, MemoryItem
 from mnemoscope.scenarios.records import Gold, Turn
 
 DETECTOR = OfflineUseDetector()
@@ -123,9 +124,12 @@ def test_recall_within_a_token_budget_takes_whole_leading_items(
 ) -> None:
     items = [make_item("a", "x" * 800, ["t0"]), make_item("b", "y" * 400, ["t2"]), make_item("c", "z", ["t3"])]
     case = make_case(gold=Gold(evidence=("t2", "t3")), history=history, items=items)
-    assert [len(fitting(items, n)) for n in (199, 200, 299, 300, 301)] == [0, 1, 1, 2, 3]
+    first, both = item_tokens(items[0]), sum(map(item_tokens, items[:2]))
+    assert (first, both) == (206, 312), "the date in front and the break between items count as they do in a budget"
+    assert [len(fitting(items, n)) for n in (205, 206, 311, 312, 330)] == [0, 1, 1, 2, 3]
+    assert len(fitting(items, 312)) == fit(items, Budget(k=None, max_tokens=312)).given
     assert only("recall-tokens(256)", case).score == 0.0
-    assert only("recall-tokens(300)", case).score == 0.5
+    assert only("recall-tokens(312)", case).score == 0.5
     assert only("recall-tokens(512)", case).score == 1.0
 
 
@@ -154,7 +158,13 @@ def test_text_rule_and_what_is_retained(make_case: Make, make_item: MakeItem, hi
     # content tokens of the gold: kiln, broke, adopted, cat
     assert only("retained@10", case).score == 1.0
     assert only("retained@1", case).score == 0.5
-    assert only("retained@10", make_case(gold=case.gold, history=history, items=items, given=1)).score == 0.5
+    assert only("retained@10", make_case(gold=case.gold, history=history, items=items, given=1)).score == 1.0
+
+
+def test_rankings_are_kept_as_deep_as_metrics_cut(make_item: MakeItem) -> None:
+    deepest = max(int(name.partition("@")[2]) for name in DEFAULT_METRICS if "@" in name)
+    items = [make_item(f"i{n}", "long " * 2_000, [f"t{n}"]) for n in range(12)]
+    assert len(fit(items, Budget(k=2)).items) == RANKED == deepest
 
 
 def test_picture_turns_have_no_text_to_match(make_case: Make, make_item: MakeItem) -> None:

@@ -105,7 +105,7 @@ def test_failures_are_outside_the_mean_and_inside_the_strict_figure(run_file: Pa
     fail_cells(run_file, "bm25@baseline", 3)
     comparison = compare_runs([run_file], metrics=["recall@10"])
     figure = next(f for f in comparison.metrics if f.system == "bm25@baseline" and f.stratum == "non-adversarial")
-    assert figure.n_error == {"answer-error:EndpointError": 3}
+    assert figure.n_error == {"EndpointError:timeout": 3}
     assert (figure.n_scored, figure.value) == (5, 1.0)
     assert figure.strict == pytest.approx(5 / 8)
     assert any(w.startswith("failed cells: 3 of 40 (EndpointError:timeout 3)") for w in comparison.warnings)
@@ -123,6 +123,37 @@ def test_missing_cells_are_counted_and_never_called_complete(run_file: Path) -> 
     assert comparison.warnings[0].startswith("incomplete: 38 of 40 cells are there (bm25@baseline 8/10)")
     figure = next(f for f in comparison.metrics if f.system == "bm25@baseline" and f.stratum == "non-adversarial")
     assert figure.n_expected == 8 and figure.n_error == {"missing": 2} and figure.n_scored == 6
+
+
+def test_probes_on_which_all_systems_failed_stay_expected(run_file: Path) -> None:
+    before = {(f.metric, f.stratum, f.system): f for f in compare_runs([run_file]).metrics}
+    with open_run(run_file) as run:
+        keys = [cell.key for cell in run.cells(scenario="conv-1")]
+    with RunFile.resume(run_file) as file:
+        for key in keys:
+            reply = Reply("", HiddenTrace(), None, None, status="error", error="memory-write: no room")
+            file.commit_cell(CellRecord(key, reply, 1.0, error_cause="memory-write"), replace=True)
+    after = {(f.metric, f.stratum, f.system): f for f in compare_runs([run_file]).metrics}
+    assert after.keys() == before.keys()
+    for key, figure in after.items():
+        assert figure.n_expected == before[key].n_expected, key
+        assert figure.n_error.keys() <= {"memory-write"}
+    recall = after["recall@10", "all", "bm25@baseline"]
+    assert (recall.n_expected, recall.n_scored, recall.n_error) == (10, 4, {"memory-write": 4})
+    assert recall.n_excluded == {"unanswerable by design": 2}, "failing on what cannot be scored is no failure"
+    assert (recall.value, recall.strict) == (1.0, 0.5)
+
+
+def test_a_system_is_expected_to_answer_what_its_own_run_asks(
+    config: Make, do_run: Callable[..., object], make_locomo: Callable[..., Path], tmp_path: Path
+) -> None:
+    spec = f"locomo:{make_locomo()}"
+    do_run(config(scenarios=(spec,), architectures=("bm25",), out=tmp_path / "all.db"))
+    do_run(config(scenarios=(spec,), architectures=("recent",), limit=3, out=tmp_path / "some.db"))
+    comparison = compare_runs([tmp_path / "all.db", tmp_path / "some.db"], metrics=["recall@10"])
+    expected = {f.system: (f.n_expected, f.n_error) for f in comparison.metrics if f.stratum == "all"}
+    assert expected == {"bm25@baseline": (10, {}), "recent@baseline": (3, {})}
+    assert any(w.startswith("not the same probes: recall@10") for w in comparison.warnings)
 
 
 def test_privileged_rows_and_single_classes_get_no_mark(run_file: Path) -> None:

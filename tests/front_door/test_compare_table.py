@@ -50,6 +50,14 @@ def test_the_table_fits_and_cuts_no_number(run_file: Path, capsys: pytest.Captur
     assert "…" in long and "8/8" in long
 
 
+def test_differences_say_what_their_p_is(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(run_file), "--metric", "recall@10", "--baseline", "none@baseline"]) == 0
+    out = capsys.readouterr().out
+    assert "p: by sign flips of clusters, after Holm" in out and "mcnemar" not in out
+    rows = [line.split() for line in out.partition("difference in ")[2].splitlines() if "8/2" in line]
+    assert rows and all(row[-1] == "–" for row in rows), "two clusters can show nothing"
+
+
 def test_an_unfinished_run_is_never_called_complete(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(run_file)]) == 0
     assert capsys.readouterr().out.endswith("complete: 80 of 80 cells, 0 failed\n")

@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mnemoscope.cli import main
 from mnemoscope.runfile import open_run
 
 SMALL = (
@@ -91,13 +93,16 @@ def killed(driver: Path, kind: str, count: int, *args: str) -> None:
     assert process.returncode == -signal.SIGKILL, stderr
 
 
-def finished(driver: Path, *args: str) -> dict[str, object]:
-    """Run to the end."""
-    process = start(driver, "never", 0, *args)
-    stdout, stderr = process.communicate(timeout=900)
-    assert process.returncode == 0, stderr
-    document: dict[str, object] = json.loads(stdout)
-    return document
+@pytest.fixture
+def finished(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, object]]:
+    """Run to the end, in this process."""
+
+    def run(*args: str) -> dict[str, object]:
+        assert main(["run", *args, "--json"]) == 0
+        document: dict[str, object] = json.loads(capsys.readouterr().out)
+        return document
+
+    return run
 
 
 def cells(path: Path) -> int:
@@ -120,21 +125,25 @@ def same_content(here: Path, there: Path) -> None:
         assert a.content_hash() == b.content_hash()
 
 
-def test_killed_in_the_ingest_and_inside_a_commit(driver: Path, tmp_path: Path) -> None:
+def test_killed_in_the_ingest_and_inside_a_commit(
+    driver: Path, finished: Callable[..., dict[str, object]], tmp_path: Path
+) -> None:
     out = tmp_path / "run.db"
     settings = (*SMALL, "--workers", "1", "--resume", "--out", str(out))
     killed(driver, "ingest", 150, *settings)
     first = cells(out)
     killed(driver, "commit", 9, *settings)
     assert cells(out) > first
-    outcome = finished(driver, *settings)
+    outcome = finished(*settings)
     assert outcome["status"] == "complete"
-    finished(driver, *SMALL, "--workers", "1", "--out", str(tmp_path / "reference.db"))
+    finished(*SMALL, "--workers", "1", "--out", str(tmp_path / "reference.db"))
     same_content(out, tmp_path / "reference.db")
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
-def test_workers_do_not_outlive_a_killed_run_and_the_rest_is_done_later(driver: Path, tmp_path: Path) -> None:
+def test_workers_do_not_outlive_a_killed_run_and_the_rest_is_done_later(
+    driver: Path, finished: Callable[..., dict[str, object]], tmp_path: Path
+) -> None:
     out = tmp_path / "run.db"
     settings = (*SMALL, "--workers", "2", "--out", str(out))
     process = start(driver, "never", 0, *settings)
@@ -153,9 +162,9 @@ def test_workers_do_not_outlive_a_killed_run_and_the_rest_is_done_later(driver: 
         time.sleep(0.02)
     stored = cells(out)
     assert 5 <= stored < 42
-    outcome = finished(driver, *settings, "--resume")
+    outcome = finished(*SMALL, "--workers", "1", "--out", str(out), "--resume")
     assert outcome["done_now"] == 42 - stored
-    finished(driver, *SMALL, "--workers", "1", "--out", str(tmp_path / "reference.db"))
+    finished(*SMALL, "--workers", "1", "--out", str(tmp_path / "reference.db"))
     same_content(out, tmp_path / "reference.db")
 
 
@@ -169,7 +178,9 @@ def alive(process: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_locomo_survives_five_kills(driver: Path, tmp_path: Path, benchmark_data: Path) -> None:
+def test_locomo_survives_five_kills(
+    driver: Path, finished: Callable[..., dict[str, object]], tmp_path: Path, benchmark_data: Path
+) -> None:
     rng = random.Random(20240501)
     out = tmp_path / "run.db"
     base = ("--scenario", f"locomo:{benchmark_data / 'locomo10.json'}", "--system", "bm25@baseline")
@@ -183,8 +194,8 @@ def test_locomo_survives_five_kills(driver: Path, tmp_path: Path, benchmark_data
     killed(driver, "commit", rng.randrange(2, 40), *settings)
     assert cells(out) >= before
     killed(driver, "ingest", rng.randrange(50, 400), *settings)
-    outcome = finished(driver, *settings)
+    outcome = finished(*settings)
     assert outcome["cells"] == {"expected": 1986, "stored": 1986, "failed": 0}
     workers = str(min(8, 2 * (os.cpu_count() or 1)))
-    finished(driver, *base, "--workers", workers, "--out", str(tmp_path / "b.db"))
+    finished(*base, "--workers", workers, "--out", str(tmp_path / "b.db"))
     same_content(out, tmp_path / "b.db")

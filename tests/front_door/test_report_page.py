@@ -20,11 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemoscope.cli import main
+from mnemoscope.comparison import compare_runs
+from mnemoscope.comparison.merging import open_runs
 from mnemoscope.config import RunConfig
 from mnemoscope.core.errors import ConfigError, RunFileError
 from mnemoscope.core.language.display import clip, visible_controls
 from mnemoscope.report import write_report
 from mnemoscope.report.highlight import pieces_of
+from mnemoscope.report.outcomes import outcomes_of
 from mnemoscope.report.page import p_value, percent
 from mnemoscope.report.wording import wording
 from mnemoscope.report.writing import speech
@@ -171,6 +174,19 @@ def test_each_probe_shows_what_was_stored_given_planned_said_and_judged(run_file
     assert "top-k(3)" in fold and "answer-f1" in fold and "<b>Nodes</b>" in fold
 
 
+def test_with_roles_the_outcome_is_that_of_compliance(
+    replay: Callable[..., Path], make_stratmem: Callable[..., Path]
+) -> None:
+    profiles = ("none", "all", "oracle")
+    out = replay(f"stratmem:{make_stratmem()}", architectures=("pool",), profiles=profiles)
+    with open_runs([out]) as runs:
+        outcomes = outcomes_of(runs, {"stratmem": {"smc"}}, ())
+    assert len(outcomes) == 3
+    for by_system in outcomes.values():
+        assert by_system == {"pool@none": "not-planned", "pool@all": "missed", "pool@oracle": "kept"}
+    assert {f.facts for f in compare_runs([out]).funnels} == {3 * (2 + 1)}, "two must facts and one nice one each"
+
+
 def test_hostile_dialogue_stays_text(
     replay: Callable[..., Path], case_dir: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -225,7 +241,7 @@ def test_cutting_never_tears_a_character_apart(case_dir: Callable[[str], Path]) 
 
 
 def test_a_locale_without_unicode_gives_the_same_bytes(
-    replay: Callable[..., Path], case_dir: Callable[[str], Path], tmp_path: Path
+    replay: Callable[..., Path], case_dir: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = replay(f"locomo:{case_dir('DS-11') / 'utf8_scenario.json'}")
     ascii_only = {
@@ -235,18 +251,20 @@ def test_a_locale_without_unicode_gives_the_same_bytes(
         "PYTHONIOENCODING": "ascii",
         "PYTHONCOERCECLOCALE": "0",
     }
-    found = []
-    for name, locale in (("utf8", {"LC_ALL": "C.UTF-8"}), ("ascii", ascii_only)):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "PYTHON"))} | locale
-        said = []
-        for args in (["report", str(out), "--out", str(tmp_path / f"{name}.html")], ["compare", str(out), "--json"]):
-            code = f"from mnemoscope.cli import main; raise SystemExit(main({args!r}))"
-            done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=False)
-            assert done.returncode == 0, done.stderr
-            said.append(done.stdout)
-        found.append(((tmp_path / f"{name}.html").read_bytes(), said[1]))
-    assert found[0] == found[1]
-    assert "我上周领养了一只灰猫，名字叫像素🐈‍⬛。".encode() in found[0][0]
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "PYTHON"))} | ascii_only
+    code = (
+        "import sys; from mnemoscope.cli import main\n"
+        f"sys.exit(main(['report', {str(out)!r}, '--out', 'ascii.html']) or main(['compare', {str(out)!r}, '--json']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert main(["report", str(out), "--out", str(tmp_path / "utf8.html")]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(out), "--json"]) == 0
+    assert done.stdout.endswith(capsys.readouterr().out.encode())
+    page = (tmp_path / "ascii.html").read_bytes()
+    assert page == (tmp_path / "utf8.html").read_bytes()
+    assert "我上周领养了一只灰猫，名字叫像素🐈‍⬛。".encode() in page
 
 
 def test_ids_are_never_file_names(

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -234,6 +235,44 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="--resume"):
         make(path)
     assert path.read_bytes() == b"mine"
+
+
+def test_a_log_that_a_killed_run_left_is_not_played_into_a_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with make(path) as old:
+        old.commit_cell(cell("p0"))
+        old.commit_cell(cell("p2"))
+        log = path.with_name("run.db-wal").read_bytes()
+    path.unlink()
+    for ending in ("-wal", "-journal"):
+        path.with_name(f"run.db{ending}").write_bytes(log)
+    make(path).close()
+    with open_run(path) as run:
+        assert list(run.cells()) == []
+
+
+def test_failures_are_forgotten_with_all_that_hangs_on_them(file: RunFile) -> None:
+    file.commit_cell(replace(cell("p0"), reply=replace(cell().reply, status="error", error="timeout: down")))
+    file.commit_cell(cell("p2"))
+    file.commit_lane(replace(lane(), status="failed", stats=None, items=()))
+    file.forget_failures()
+    assert (file.finished_lanes(), [key.probe_id for key in file.finished_cells()]) == (set(), ["p2"])
+    for table in ("verdict", "loss", "span"):
+        assert file._db.execute(f"SELECT count(DISTINCT cell_id) FROM {table}").fetchone() == (1,)
+    file.commit_lane(lane())
+    file.commit_cell(cell("p0"))
+    assert (len(file.finished_lanes()), len(file.finished_cells())) == (1, 2)
+
+
+def test_what_an_ingest_took_is_content_and_its_cache_hits_are_not(tmp_path: Path) -> None:
+    def content(name: str, usage: Usage) -> str:
+        with make(tmp_path / name) as made:
+            made.commit_lane(replace(lane(), usage=usage))
+            return made.content_hash()
+
+    here = content("a.db", Usage({"extract": 1}, 20))
+    assert here == content("b.db", Usage({"extract": 1}, 20, cache_hits=4))
+    assert here != content("c.db", Usage({"extract": 2}, 20))
 
 
 def foreign(path: Path) -> None:

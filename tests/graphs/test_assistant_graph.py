@@ -11,6 +11,7 @@ from mnemoscope.core.errors import BudgetStop, ConfigError, EndpointError, Unkno
 from mnemoscope.core.ports import Draft
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.assistant import Assistant, AssistantContext, AssistantNodes
+from mnemoscope.graphs.metering import MeteredModel, metering
 from mnemoscope.graphs.reply import Reply
 from mnemoscope.graphs.traces import ListTrace
 from mnemoscope.memory_backends.embedders.hashing import HashEmbedder
@@ -208,3 +209,28 @@ async def test_probes_are_answered_side_by_side_from_one_compiled_graph() -> Non
 def test_bad_nodes_are_refused_before_anything_runs(nodes: AssistantNodes, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said.replace("(", r"\(")):
         Assistant(nodes)
+
+
+async def test_what_a_failing_node_spent_is_in_the_reply() -> None:
+    failure = EndpointError("held back", cause="filtered")
+    failure.usage = Usage({"respond": 2}, 30, 4)
+    reply = await answered(AssistantNodes(), ScriptedWriter([failure]), "dense")
+    assert (reply.status, reply.error) == ("error", "filtered: held back")
+    assert reply.usage == Usage({"respond": 2}, 30, 4, embedded_texts=1)
+
+
+class Costly:
+    """A model that takes tokens and fails."""
+
+    key = "costly"
+
+    async def complete(self, messages: object, **choices: object) -> None:
+        failure = EndpointError("down", cause="timeout", retryable=True)
+        failure.usage = Usage({"plan": 1}, 7)
+        raise failure
+
+
+async def test_what_a_failing_model_took_is_counted_to_whoever_asked_it() -> None:
+    with metering() as spent, pytest.raises(EndpointError):
+        await MeteredModel(Costly()).complete([], phase="plan")
+    assert spent.usage == Usage({"plan": 1}, 7)

@@ -71,10 +71,23 @@ async def test_deferred_turns_survive_a_snapshot() -> None:
 async def test_an_end_that_cannot_be_reached_raises_and_may_be_tried_again() -> None:
     backend = await opened("dense(window=3)", ports(FlakyEmbedder(1)))
     await backend.write(TURNS[0])
-    with pytest.raises(BackendError, match="still deferred") as error:
+    with pytest.raises(BackendError, match=r"still deferred; timeout: down \(turns t0\)") as error:
         await backend.flush("history_end", None, None)
     assert error.value.turn_ids == ("t0",)
     assert (await backend.flush("history_end", None, None)).added == ("t0",)
+
+
+async def test_a_memory_that_an_endpoint_keeps_turns_from_is_neither_asked_nor_forked() -> None:
+    backend = await opened("dense", ports(FlakyEmbedder(2)))
+    for one in TURNS[:2]:
+        await backend.write(one)
+    with pytest.raises(BackendError, match=r"^retrieve: an endpoint keeps turns from the memory; timeout: down"):
+        await backend.retrieve(Query("boat"), Budget(), None)
+    with pytest.raises(BackendError, match=r"^fork: .* \(turns t1\)$"):
+        await backend.fork()
+    await backend.write(TURNS[2])
+    assert len((await backend.retrieve(Query("boat"), Budget(), None)).items) == 3
+    await (await backend.fork()).close()
 
 
 async def test_a_missed_session_end_is_made_up_for() -> None:
@@ -203,13 +216,26 @@ async def test_a_mutating_read_is_pure_on_a_fork_and_live_on_itself() -> None:
         return {"retrieval": Retrieval((), 0)}
 
     plain = create_architecture("bm25")
-    touching = replace(plain, capabilities=Capabilities(mutating_read=True), read=read_graph({"touch": touch}))
+    closed = 0
+
+    class Watched(ItemStore):
+        def close(self) -> None:
+            nonlocal closed
+            closed += 1
+
+    touching = replace(
+        plain,
+        capabilities=Capabilities(mutating_read=True),
+        read=read_graph({"touch": touch}),
+        new_store=lambda _: Watched(),
+    )
     backend = touching.backend()
     await backend.open(Scope("test"), ports())
     await backend.write(TURNS[0])
     before = (await backend.snapshot()).sha256
     for _ in range(2):
         assert not (await backend.retrieve(Query("boat"), Budget(), None, "pure")).mutated
+    assert closed == 2
     assert (await backend.snapshot()).sha256 == before
     assert (await backend.retrieve(Query("boat"), Budget(), None, "live")).mutated
     assert (await backend.snapshot()).sha256 != before

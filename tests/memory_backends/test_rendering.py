@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mnemoscope.core.identity import ItemId, SessionId, TurnId
 from mnemoscope.core.language.tokens import estimate_tokens
-from mnemoscope.memory_backends.budgeting import fit, item_tokens
+from mnemoscope.memory_backends.budgeting import RANKED, fit, item_tokens
 from mnemoscope.memory_backends.record import Budget, MemoryItem
 from mnemoscope.memory_backends.rendering import render_block, unit_text
 from mnemoscope.scenarios.records import Turn
@@ -59,9 +59,11 @@ def test_k_cuts_what_is_given_and_the_ranking_stays_deep() -> None:
 def test_tokens_cut_what_is_given_and_say_so() -> None:
     items = [item("x" * 38, n) for n in range(5)]
     retrieval = fit(items, Budget(k=4, max_tokens=25, depth_tokens=32))
-    assert (retrieval.given, retrieval.truncated, len(retrieval.items)) == (2, True, 4)
+    assert (retrieval.given, retrieval.truncated, len(retrieval.items)) == (2, True, 5)
     assert fit(items, Budget(k=None, depth_tokens=32)).given == 5
-    assert fit(items, Budget(k=1, depth_tokens=32)).items == tuple(items[:3])
+    many = [item("x" * 38, n) for n in range(20)]
+    assert fit(many, Budget(k=1, depth_tokens=32)).items == tuple(many[:RANKED])
+    assert len(fit(many, Budget(k=1, depth_tokens=130)).items) == 13
     one_token = fit(items, Budget(k=3, max_tokens=1))
     assert (one_token.given, one_token.rendered, one_token.context_tokens, one_token.truncated) == (0, "", 0, True)
 
@@ -95,5 +97,5 @@ def test_no_budget_is_ever_exceeded(texts: list[str], k: int, tokens: int, depth
     assert retrieval.given <= max(k, 0)
     assert retrieval.items == tuple(items[: len(retrieval.items)])
     assert len(retrieval.items) >= retrieval.given
-    if len(retrieval.items) > min(max(k, 0), len(items)):
+    if len(retrieval.items) > min(max(k, RANKED), len(items)):
         assert sum(map(item_tokens, retrieval.items)) <= depth

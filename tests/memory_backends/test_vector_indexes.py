@@ -217,6 +217,19 @@ def test_unusable_places_are_configuration_errors(tmp_path: Path) -> None:
             open_vector_store(text)
 
 
+def test_who_comes_again_under_a_scope_opens_the_same_places_and_finds_them_empty() -> None:
+    make = open_vector_store("qdrant::memory:", scope="run/lane")
+    live = make(2)
+    for _ in range(3):
+        fork = make(2)
+        assert (live._scope, fork._scope) == ("run/lane#1", "run/lane#2")
+        fork.close()
+    live.close()
+    again = open_vector_store("qdrant::memory:", scope="run/lane")(2)
+    assert again._scope == "run/lane#1"
+    again.close()
+
+
 def test_importing_the_indexes_imports_no_vendor() -> None:
     code = (
         "import sys, mnemoscope.memory_backends.vector_stores as v, mnemoscope.memory_backends.indexes.qdrant\n"
