@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import parse_spec
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.backend import MemoryBackend, Ports
@@ -27,6 +28,9 @@ EvidenceClass = Literal["package", "model", "twin"]
 """`package`: the system's own code or, for baselines, the exact method. `model`: written anew, with a model.
 `twin`: rules in the place of a model."""
 Mode = Literal["llm", "heuristic"]
+
+G = TypeVar("G")
+_METHODS = sorted(name for name in vars(MemoryBackend) if not name.startswith("_"))
 
 WriteGraph = StateGraph[WriteState, MemoryContext, WriteState, WriteState]
 ReadGraph = StateGraph[ReadState, MemoryContext, ReadState, ReadState]
@@ -48,7 +52,8 @@ def asks_nothing(turns: Sequence[Turn]) -> Usage:
 class Architecture:
     """A named way to remember. It is compiled once; each memory made from it is one run of its graphs.
 
-    `draw_mermaid` shows both graphs; `backend` makes a memory.
+    `draw_mermaid` shows both graphs; `backend` makes a memory. A memory class of somebody's own has no graphs and
+    names its class in `make` instead.
     """
 
     name: str
@@ -56,10 +61,12 @@ class Architecture:
     summary: str
     """One line for lists."""
     capabilities: Capabilities
-    write: WriteGraph
-    read: ReadGraph
-    new_store: Callable[[Ports], MemoryStore]
+    write: WriteGraph | None = None
+    read: ReadGraph | None = None
+    new_store: Callable[[Ports], MemoryStore] | None = None
     """Makes an empty store."""
+    make: Callable[[], MemoryBackend] | None = None
+    """Makes a memory that is no run of graphs."""
     embeds: Callable[[Sequence[Turn]], Sequence[str]] = embeds_nothing
     asks: Callable[[Sequence[Turn]], Usage] = asks_nothing
     """Model calls and tokens that taking these turns in would cost, as an estimate."""
@@ -70,15 +77,17 @@ class Architecture:
     @cached_property
     def write_graph(self) -> CompiledWrite:
         """The WRITE graph, compiled on first use."""
-        return self.write.compile(name="write")
+        return self._drawn(self.write).compile(name="write")
 
     @cached_property
     def read_graph(self) -> CompiledRead:
         """The READ graph, compiled on first use."""
-        return self.read.compile(name="read")
+        return self._drawn(self.read).compile(name="read")
 
     def backend(self) -> MemoryBackend:
         """A new memory; `open` it before use."""
+        if self.make is not None:
+            return self.make()
         from mnemoscope.graphs.compiled import GraphBackend
 
         return GraphBackend(self)
@@ -91,15 +100,39 @@ class Architecture:
         """
         return self.embeds(turns)
 
+    def _drawn(self, graph: G | None) -> G:
+        if graph is None:
+            raise ConfigError(f"{self.name} is a memory class of its own; it has no graph")
+        return graph
+
 
 def create_architecture(text: str) -> Architecture:
     """An architecture by name, with parameters: `dense(window=3,overlap=1)`, `my_file.py:mine`.
 
+    A reference may also name a class with the methods of `MemoryBackend`; every memory is then an instance of it.
+
     Raises:
         UnknownNameError: No such name; the nearest are listed.
-        ConfigError: A parameter that it does not take, or out of its range.
+        ConfigError: A parameter that it does not take, or out of its range; or the reference is no memory.
     """
-    return ARCHITECTURES.create(parse_spec(text))
+    spec = parse_spec(text)
+    if ":" not in spec.name:
+        return ARCHITECTURES.create(spec)
+    target: object = ARCHITECTURES.factory(spec.name)
+    made: object = target if isinstance(target, Architecture) else ARCHITECTURES.create(spec)
+    if isinstance(made, Architecture):
+        return made
+    if not isinstance(made, MemoryBackend):
+        methods = [name for name in _METHODS if not hasattr(made, name)]
+        raise ConfigError(
+            f"{text!r} is neither an architecture nor a memory: {type(made).__name__} lacks {', '.join(methods)}"
+        )
+    return Architecture(
+        name=str(spec),
+        summary=next(iter((type(made).__doc__ or "").strip().splitlines()), "") or "a memory class of its own",
+        capabilities=made.capabilities,
+        make=lambda: cast("MemoryBackend", ARCHITECTURES.create(spec)),
+    )
 
 
 def write_graph(
@@ -155,8 +188,9 @@ def _chain(
             graph.add_conditional_edges(name, _skipping(test, following), {following: following, END: END})
 
 
-def _skipping(test: Callable[[Any], bool], following: str) -> Callable[[Any], str]:
-    def route(state: Any) -> str:
+def _skipping(test: Callable[[Any], bool], following: str) -> Callable[[Any], Awaitable[str]]:
+    # a coroutine, so that LangGraph runs it here: handing each turn to its thread pool costs more than the test
+    async def route(state: Any) -> str:
         return END if test(state) else following
 
     return route

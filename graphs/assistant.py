@@ -240,7 +240,7 @@ def _guarded(
     return run
 
 
-def _way_on(state: AssistantState) -> str:
+async def _way_on(state: AssistantState) -> str:
     return "generate" if state.get("again") else END
 
 

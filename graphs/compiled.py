@@ -32,6 +32,7 @@ from mnemoscope.memory_backends.record import (
     Stats,
     WriteReceipt,
 )
+from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 
 __all__ = ["GraphBackend"]
@@ -85,7 +86,7 @@ class GraphBackend:
             model=None if ports.model is None else MeteredModel(ports.model),
             gold=ports.gold if self.capabilities.privileged else None,
         )
-        self._context = MemoryContext(scope, self.architecture.new_store(ports), metered)
+        self._context = MemoryContext(scope, self._new_store(ports), metered)
         self._memory = GraphMemory()
 
     async def write(self, turn: Turn) -> WriteReceipt:
@@ -222,6 +223,11 @@ class GraphBackend:
         """Release the store; a closed memory cannot be used again."""
         if self._context is not None:
             self._context.store.close()
+
+    def _new_store(self, ports: Ports) -> MemoryStore:
+        if self.architecture.new_store is None:
+            raise ConfigError(f"{self.architecture.name} names no store")
+        return self.architecture.new_store(ports)
 
     def _opened(self, phase: str) -> MemoryContext:
         if self._context is None:

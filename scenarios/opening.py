@@ -108,5 +108,6 @@ def parse_source_spec(spec: str) -> tuple[str, Path | None, dict[str, Path]]:
         roles[role] = Path(path.strip()).expanduser()
     kind, main = match["kind"].strip(), first.strip()
     if main == "" and kind.endswith((".json", ".jsonl", ".yaml", ".yml")):
-        raise ConfigError(f"{spec!r} has no kind; write kind:path, for example locomo:{kind}")
+        likely = "native" if kind.endswith((".yaml", ".yml")) else "locomo"
+        raise ConfigError(f"{spec!r} has no kind; write kind:path, for example {likely}:{kind}")
     return kind, Path(main).expanduser() if main else None, roles

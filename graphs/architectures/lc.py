@@ -54,9 +54,10 @@ def lc(share: int = 100, importance: str = "auto", summary: bool = False) -> Arc
             memory-only arm.
     """
     chosen = Share.checked(share, importance, summary)
+    what = "everything" if chosen.share == 100 else f"the {chosen.share} % most important of what"
     return Architecture(
         name=named("lc", chosen.parameters, chosen.defaults),
-        summary=f"the {chosen.share} % most important of what the user said, with the replies, in order",
+        summary=f"{what} the user said, with the replies, in order",
         capabilities=Capabilities(
             needs_flush=True, blob_context=True, ranks=False, needs_pairs=True, selective=chosen.share < 100
         ),

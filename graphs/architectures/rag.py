@@ -77,9 +77,10 @@ def rag(share: int = 100, k: int = DEFAULT_K, importance: str = "auto", summary:
         summary: Whether the last session's summary stands in front; it does not count towards `k`.
     """
     chosen, most = Share.checked(share, importance, summary), whole("k", k, 1, MOST_K)
+    within = "" if chosen.share == 100 else f", of the {chosen.share} % most important"
     return Architecture(
         name=named("rag", {**chosen.parameters, "k": most}, {**chosen.defaults, "k": DEFAULT_K}),
-        summary=f"the exchanges nearest to the question, of the {chosen.share} % most important",
+        summary=f"the exchanges nearest to the question{within}",
         capabilities=Capabilities(
             needs_embedder=True, needs_flush=True, needs_pairs=True, selective=chosen.share < 100
         ),

@@ -16,7 +16,15 @@ __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Ways to remember: list them, check one.")
 
-_SAID = ("needs_embedder", "needs_flush", "updates", "query_conditioned", "blob_context", "mutating_read")
+_SAID = (
+    "needs_embedder",
+    "needs_flush",
+    "needs_pairs",
+    "updates",
+    "query_conditioned",
+    "blob_context",
+    "mutating_read",
+)
 _PER_TURN, _PER_QUERY = "model_calls_per_turn", "model_calls_per_query"
 
 
@@ -38,8 +46,8 @@ def list_architectures(as_json: JsonFlag = False) -> None:
         "calls: to a language model, per turn / per query."
     )
     table.add_column("name", no_wrap=True)
-    table.add_column("what it does", max_width=21, overflow="fold")
-    table.add_column("evidence", no_wrap=True)
+    table.add_column("what it does", max_width=20, overflow="fold")
+    table.add_column("evidence", max_width=9, overflow="fold")
     table.add_column("provenance", no_wrap=True)
     table.add_column("calls", justify="right", no_wrap=True)
     table.add_column("notes", max_width=14, overflow="fold")
@@ -101,7 +109,7 @@ def _described(architecture: Architecture) -> dict[str, object]:
         "privileged": capabilities.privileged,
         "capabilities": [
             name
-            for name in (*_SAID, "incremental", "gives_pool", "keeps_turns", "ranks")
+            for name in (*_SAID, "incremental", "gives_pool", "keeps_turns", "ranks", "selective")
             if getattr(capabilities, name)
         ],
         _PER_TURN: per_turn,
@@ -111,23 +119,6 @@ def _described(architecture: Architecture) -> dict[str, object]:
 
 
 def _factory(name: str) -> BackendFactory:
-    from mnemoscope.core.errors import ConfigError
-    from mnemoscope.core.spec import parse_spec
-    from mnemoscope.graphs.architecture import Architecture
-    from mnemoscope.graphs.backend import MemoryBackend
-    from mnemoscope.graphs.registry import ARCHITECTURES
+    from mnemoscope.graphs.architecture import create_architecture
 
-    spec = parse_spec(name)
-    target: object = ARCHITECTURES.factory(spec.name)
-    made: object = target if isinstance(target, Architecture) else ARCHITECTURES.create(spec)
-    if isinstance(made, Architecture):
-        return made.backend
-    if isinstance(made, MemoryBackend):
-
-        def again() -> MemoryBackend:
-            memory: object = ARCHITECTURES.create(spec)
-            assert isinstance(memory, MemoryBackend)
-            return memory
-
-        return again
-    raise ConfigError(f"{name!r} is neither an architecture nor a memory: it gives a {type(made).__name__}")
+    return create_architecture(name).backend

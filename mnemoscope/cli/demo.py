@@ -95,9 +95,9 @@ def _show(run_file: Path, report: Path, *, as_json: bool, head: dict[str, object
     if as_json:
         emit_json({**head, "report": str(written.path), "comparison": comparison.to_json()})
         return
-    for block in comparison_tables(comparison, by=None):
+    for block in comparison_tables(comparison, by=None, pairs=False):
         show(block)
     for warning in comparison.warnings:
         note(f"warning: {warning}")
     show(f"content {head['content_hash']}")
-    show(f"run file {run_file}\nreport   {written.path}")
+    show(f'run file {run_file}\nreport   {written.path}\ndifferences between systems: mnemoscope compare "{run_file}"')

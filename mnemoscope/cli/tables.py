@@ -41,12 +41,13 @@ def plain_table(title: str = "", caption: str = "") -> Table:
     )
 
 
-def comparison_tables(comparison: Comparison, *, by: str | None) -> Iterator[RenderableType]:
+def comparison_tables(comparison: Comparison, *, by: str | None, pairs: bool = True) -> Iterator[RenderableType]:
     """One table per headline figure, then the losses, the differences, and how many cells are there.
 
     Args:
         comparison: What to print.
         by: As given to `compare_runs`; with it, tables have a row per system and stratum.
+        pairs: Whether to print the differences between systems.
     """
     for benchmark, headlines in comparison.headlines.items():
         # By stratum, one table of a metric holds all of its headlines.
@@ -60,13 +61,13 @@ def comparison_tables(comparison: Comparison, *, by: str | None) -> Iterator[Ren
                     yield _figure_table(comparison, benchmark, metric, stratum, figures)
     if by is None and comparison.funnels:
         yield _funnel_table(comparison.funnels)
-    if by is None:
+    if by is None and pairs:
         for benchmark, headlines in comparison.headlines.items():
             for metric, stratum in headlines:
                 wanted = (benchmark, metric, stratum)
-                pairs = [p for p in comparison.pairs if (p.benchmark, p.metric, p.stratum) == wanted]
-                if pairs:
-                    yield _pair_table(benchmark, metric, stratum, pairs, comparison.baseline)
+                found = [p for p in comparison.pairs if (p.benchmark, p.metric, p.stratum) == wanted]
+                if found:
+                    yield _pair_table(benchmark, metric, stratum, found, comparison.baseline)
     yield _state(comparison)
 
 

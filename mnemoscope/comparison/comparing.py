@@ -94,6 +94,7 @@ def compare_set(
         figures += part
         pairs += _pairs(found, benchmark, part, systems, kept)
         warned += [f"{benchmark}: {text}" if several else text for text in found.warnings]
+    shown = tuple(dict.fromkeys(figure.metric for figure in figures)) if metrics is None else named
     return Comparison(
         systems=systems,
         metrics=tuple(figures),
@@ -101,7 +102,7 @@ def compare_set(
         warnings=caveats(runs, systems, figures, warned),
         funnels=funnels(runs),
         costs=costs(runs),
-        headlines={benchmark: headlines_for(benchmark, figures, named) for benchmark in rows},
+        headlines={benchmark: headlines_for(benchmark, figures, shown) for benchmark in rows},
         baseline=chosen,
     )
 

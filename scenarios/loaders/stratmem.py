@@ -364,7 +364,7 @@ def _card(file: JsonFile, request: LoadRequest) -> Card:
         mode="strict-release" if request.mode == "strict-release" else "robust",
         settings={
             "pool_seed": str(request.seed),
-            "roles": "the assistant plays the character; memories are given with the probe, the session is the history",
+            "roles": "the assistant plays the character; it sees the session so far, and memories come with the probe",
             "encoding": file.encoding,
             "times": "query_time for the query and the current session; a fact's own date where it names one",
         },
