@@ -23,8 +23,10 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.core.ports import UseDetector
+from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.detectors.phrases import names_in, negates, refuses
 from mnemoscope.evaluators.metrics.metric import excluded, scored
@@ -38,6 +40,8 @@ __all__ = ["Adversarial", "AnswerF1", "answer_f1", "answered_adversarially", "no
 
 _ARTICLES = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_OVERLAID = {"corrected-gold", "excluded-by-overlay"}
+"""Strata of a set whose gold an overlay corrects."""
 _YOU = re.compile(r"\b(?:you|your|i|my|me)\b", re.IGNORECASE)
 
 
@@ -94,29 +98,44 @@ class AnswerF1:
     """`answer-f1`: for questions with an accepted answer.
 
     The label tells an answer that is given to another person than the question asks about (`misattributed`) from one
-    that is merely wrong (`miss`); the score is official in either case.
+    that is merely wrong (`miss`); the score is official in either case. Where an overlay corrects the gold,
+    `answer-f1(gold=published)` scores the same replies against the gold as published, excluded questions included.
+
+    Args:
+        gold: `corrected` (the gold as loaded) or `published`.
     """
 
-    name = "answer-f1"
     family = "answer"
     lower_is_better = False
 
+    def __init__(self, gold: str = "corrected") -> None:
+        if gold not in ("corrected", "published"):
+            raise ConfigError(f"gold is {gold!r}; it is corrected or published")
+        self._published = gold == "published"
+        self.name = str(Spec("answer-f1", (), {"gold": gold} if self._published else {}))
+
     def applies(self, gold: Gold, probe: Probe) -> bool:
-        """Questions that can be answered."""
-        return probe.style == "question" and probe.pool is None and not gold.unanswerable
+        """Questions that can be answered; for the published gold, questions of a set that an overlay was laid over."""
+        if self._published and not _OVERLAID & set(gold.strata):
+            return False
+        return probe.style == "question" and probe.pool is None and not self._read(gold).unanswerable
 
     def exclusion(self, case: EvaluationCase) -> Verdict | None:
         """Questions whose answer is not known."""
-        return None if case.gold.answers else excluded(self.name, "no gold answer", judge_key="locomo-f1-1")
+        known = self._read(case.gold).answers
+        return None if known else excluded(self.name, "no gold answer", judge_key="locomo-f1-1")
+
+    def _read(self, gold: Gold) -> Gold:
+        return gold.published or gold if self._published else gold
 
     def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        reply = case.reply.visible_text
-        score = max(answer_f1(reply, answer, case.gold.strata) for answer in case.gold.answers)
+        reply, gold = case.reply.visible_text, self._read(case.gold)
+        score = max(answer_f1(reply, answer, gold.strata) for answer in gold.answers)
         label = "exact" if score >= 1 else "overlap" if score > 0 else "miss"
-        if score > 0 and is_misattributed(reply, case.probe.text, case.gold.answers):
+        if score > 0 and is_misattributed(reply, case.probe.text, gold.answers):
             label = "misattributed"
         return [scored(self.name, score, label, judge_key="locomo-f1-1", figures={"words": len(reply.split())})]
 

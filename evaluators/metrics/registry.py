@@ -44,7 +44,18 @@ DEFAULT_METRICS: tuple[str, ...] = (
     *("recall(5,provenance=loose)", "recall(10,provenance=loose)", "precision@5", "precision@10"),
     *("recall-tokens(256)", "recall-tokens(512)", "recall-tokens(1024)", "recall-tokens(2048)", "recall-tokens(4096)"),
     *("coverage@10", "lift@10", "recall-text@5", "recall-text@10", "retained@5", "retained@10"),
-    *("answer-f1", "adversarial", "smc", "pes", "cir", "smc(of=plan)", "pes(of=plan)", "cir(of=plan)", "use"),
+    *(
+        "answer-f1",
+        "answer-f1(gold=published)",
+        "adversarial",
+        "smc",
+        "pes",
+        "cir",
+        "smc(of=plan)",
+        "pes(of=plan)",
+        "cir(of=plan)",
+        "use",
+    ),
     *("integration", "correction", "false-correction", "timing"),
 )
 """Names of the metrics that run unless others are asked for."""
