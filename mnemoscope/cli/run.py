@@ -52,7 +52,7 @@ def run(
     cache: Annotated[str | None, typer.Option(help="Folder of the caches, or none.")] = None,
     max_failed: Annotated[float | None, typer.Option(help="Share of failed cells that is accepted, 0 to 1.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run file; settings may be left out.")
+        bool, typer.Option("--resume", help="Go on with the run file, failed cells included; settings may be left out.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:

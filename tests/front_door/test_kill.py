@@ -140,6 +140,7 @@ def test_killed_in_the_ingest_and_inside_a_commit(
     same_content(out, tmp_path / "reference.db")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
 def test_workers_do_not_outlive_a_killed_run_and_the_rest_is_done_later(
     driver: Path, finished: Callable[..., dict[str, object]], tmp_path: Path
