@@ -30,15 +30,17 @@ def _unfinished(run: RunReader) -> list[str]:
 
 def _failures(run: RunReader, lanes: tuple[LaneRow, ...]) -> list[str]:
     failed: Counter[str] = Counter()
+    said: str | None = None
     total = 0
     for cell in run.cells():
         total += 1
         if cell.status == "error":
             failed[cell.error_cause or "unknown"] += 1
+            said = said or f"{cell.probe_id} × {cell.system}: {cell.error}"
     found = []
     if failed:
         causes = ", ".join(f"{cause} {count:,}" for cause, count in sorted(failed.items()))
-        found.append(f"failed cells: {failed.total():,} of {total:,} ({causes})")
+        found.append(f"failed cells: {failed.total():,} of {total:,} ({causes}); first: {said}")
     if judging := run.judge_errors():
         causes = ", ".join(f"{metric} {cause} {count:,}" for (metric, cause), count in judging.items())
         found.append(f"failed judgements: {sum(judging.values()):,} ({causes})")
