@@ -2,29 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import ttest_rel
+from scipy.stats import binom, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import derive_seed
-from mnemoscope.evaluators.statistics.bootstrap import Floats, one_thread
+from mnemoscope.evaluators.statistics._input import Indices, cluster_sums, codes, column, same_length
+from mnemoscope.evaluators.statistics.bootstrap import Floats, IntervalMethod, bootstrap_ratios, one_thread
+from mnemoscope.evaluators.statistics.multiplicity import holm
 
 __all__ = [
+    "McNemarPair",
     "detectable",
     "holm",
     "mcnemar_exact",
+    "mcnemar_pair",
     "paired_p",
     "sign_flip",
+    "sign_flip_exact",
+    "smallest_difference",
+    "smallest_p",
 ]
 
 _EXACT_UP_TO = 12
 _ALPHA = 0.05
 _POWER = 1.959964 + 0.841621
 """Standard normal quantiles of a two-sided 5 % test and of 80 % power."""
+
+
+@dataclass(frozen=True, slots=True)
+class McNemarPair:
+    """Two systems right or wrong on the same rows: both tests, with all that they must be read with."""
+
+    n: int
+    clusters: int
+    n10: int
+    """Rows that only the first got right."""
+    n01: int
+    """Rows that only the second got right."""
+    difference: float | None
+    """Share right of the first minus that of the second."""
+    low: float | None
+    high: float | None
+    interval: str
+    """`bca` or `percentile`, by the cluster bootstrap, or why there is none."""
+    p: float | None
+    """McNemar's exact test, rows taken as independent."""
+    p_clustered: float | None
+    """All sign flips of whole clusters' differences; None for one cluster, which tells nothing."""
+    p_floor: float | None
+    """Smallest p that flips of this many clusters can give."""
+    smallest: int | None
+    """Smallest |n10 - n01| that reaches p < .05 with as many discordant rows; None: none does."""
+
+    def __str__(self) -> str:
+        if self.difference is None:
+            return "nothing scored"
+        ends = "" if self.low is None or self.high is None else f" [{self.low:+.3f}, {self.high:+.3f}]"
+        line = f"{self.difference:+.3f}{ends}, n10 {self.n10}, n01 {self.n01} of {self.n}; p {self.p:.2g}"
+        if self.p_clustered is not None:
+            line += f", by {self.clusters} clusters {self.p_clustered:.2g}"
+        if self.p is not None and self.p >= _ALPHA:
+            reach = "no difference" if self.smallest is None else f"{self.smallest} of {self.n}"
+            line += f"; no difference shown: {self.n10 + self.n01} discordant rows can show {reach}"
+        return line
+
+
+def mcnemar_pair(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    clusters: Sequence[Hashable],
+    *,
+    seed: int,
+    method: IntervalMethod = "bca",
+    resamples: int = 10_000,
+) -> McNemarPair:
+    """McNemar's exact test and its clustered twin; rows that one of the systems did not score are left out first.
+
+    Args:
+        first: 0 or 1 per row.
+        second: The same rows of the other system.
+        clusters: Which history each row belongs to.
+        seed: Of the interval's draw; both tests are exact and draw nothing.
+        method: Of the interval.
+        resamples: Of the interval.
+
+    Raises:
+        ConfigError: A score is neither 0 nor 1, or the columns differ in length.
+
+    Example:
+        >>> pair = mcnemar_pair([1, 1, 1, 0], [1, 0, 0, 0], ["a", "b", "c", "d"], seed=1)
+        >>> pair.n10, pair.n01, pair.difference, pair.p, pair.p_clustered, pair.p_floor
+        (2, 0, 0.5, 0.5, 0.5, 0.125)
+    """
+    n = same_length(first=first, second=second, clusters=clusters)
+    one, other = _binary("first", first), _binary("second", second)
+    names, index = codes(clusters)
+    if not n:
+        return McNemarPair(0, 0, 0, 0, None, None, None, "nothing scored", None, None, None, None)
+    n10, n01 = int((one > other).sum()), int((other > one).sum())
+    sums = cluster_sums(one - other, index, len(names))
+    (estimate,) = bootstrap_ratios(
+        sums, cluster_sums(np.ones(n), index, len(names)), seed=seed, method=method, resamples=resamples
+    )
+    several = len(names) > 1
+    return McNemarPair(
+        n=n,
+        clusters=len(names),
+        n10=n10,
+        n01=n01,
+        difference=(n10 - n01) / n,
+        low=estimate.low,
+        high=estimate.high,
+        interval=estimate.method if estimate.low is not None else estimate.reason or "",
+        p=mcnemar_exact(n10, n01),
+        p_clustered=sign_flip_exact(sums[:, 0].astype(np.int64)) if several else None,
+        p_floor=smallest_p(len(names)) if several else None,
+        smallest=smallest_difference(n10 + n01),
+    )
 
 
 def paired_p(first: Floats, second: Floats) -> tuple[float | None, str]:
@@ -74,21 +175,51 @@ def sign_flip(sums: Floats, *, seed: int, resamples: int = 10_000) -> Floats:
     return np.asarray((extreme + 1) / (len(signs) + 1))
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjustment within one family; a missing p stays missing and does not count.
+def sign_flip_exact(sums: Indices) -> float:
+    """Two-sided p over all 2^C sign flips of clusters' whole-number differences, without drawing one.
+
+    The flipped total is a sum of independent ±dᵢ, so that its distribution is a product of two-point ones. With one row
+    per cluster this is McNemar's exact test.
 
     Example:
-        >>> holm([0.01, None, 0.04])
-        [0.02, None, 0.04]
+        >>> sign_flip_exact(np.array([1, 1, 1])), sign_flip_exact(np.array([0, 0]))
+        (0.25, 1.0)
     """
-    # statsmodels' multipletests collects garbage on every call, which takes minutes over a run's worth of families
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    floor = 0.0
-    for rank, (p, i) in enumerate(known):
-        floor = max(floor, min(1.0, p * (len(known) - rank)))
-        adjusted[i] = floor
-    return adjusted
+    chances = np.ones(1)  # of the totals -D, -D + 2, …, D: they share one parity
+    for size in np.abs(sums[sums != 0]):
+        wider = np.zeros(len(chances) + int(size))
+        wider[: len(chances)] += chances / 2
+        wider[int(size) :] += chances / 2
+        chances = wider
+    largest = len(chances) - 1
+    totals = np.arange(-largest, largest + 1, 2)
+    return min(1.0, float(chances[np.abs(totals) >= abs(int(sums.sum()))].sum()))
+
+
+def smallest_p(clusters: int) -> float:
+    """Smallest two-sided p that sign flips of this many clusters can give: 2 of their 2^C.
+
+    Example:
+        >>> smallest_p(5), smallest_p(10)
+        (0.0625, 0.001953125)
+    """
+    return min(1.0, 2.0 ** (1 - clusters))
+
+
+@lru_cache(maxsize=1024)
+def smallest_difference(discordant: int) -> int | None:
+    """Smallest |n10 - n01| that reaches p < .05 by McNemar's exact test with this many discordant rows.
+
+    Returns:
+        None where even all rows on one side do not (five and fewer).
+
+    Example:
+        >>> smallest_difference(15), smallest_difference(5)  # 3 against 12
+        (9, None)
+    """
+    lower = np.arange(discordant // 2 + 1)
+    reaching = lower[2 * binom.cdf(lower, discordant, 0.5) < _ALPHA]
+    return discordant - 2 * int(reaching[-1]) if len(reaching) else None
 
 
 def detectable(standard_error: float, clusters: int) -> float | None:
@@ -102,12 +233,21 @@ def detectable(standard_error: float, clusters: int) -> float | None:
         None also where the error is 0 or NaN: no spread was seen.
 
     Example:
-        >>> detectable(0.1, 10), detectable(0.1, 5)
-        (0.2801585, None)
+        >>> round(detectable(0.1, 10), 3), detectable(0.1, 5)
+        (0.28, None)
     """
     if not standard_error > 0 or 2 / 2**clusters >= _ALPHA:
         return None
     return _POWER * standard_error
+
+
+def _binary(name: str, values: Sequence[float] | Floats) -> Floats:
+    found = column(name, values)
+    wrong = np.flatnonzero((found != 0) & (found != 1))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ConfigError(f"{name}, row {row} is {found[row]:g}; McNemar's test compares scores that are 0 or 1")
+    return found
 
 
 @lru_cache(maxsize=8)

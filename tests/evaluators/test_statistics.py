@@ -14,7 +14,8 @@ from statsmodels.stats.multitest import multipletests
 
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_columns, resample_counts
 from mnemoscope.evaluators.statistics.intervals import wilson
-from mnemoscope.evaluators.statistics.paired import detectable, holm, mcnemar_exact, paired_p, sign_flip
+from mnemoscope.evaluators.statistics.multiplicity import bonferroni, holm
+from mnemoscope.evaluators.statistics.paired import detectable, mcnemar_exact, paired_p, sign_flip
 
 
 def interval_of(values: list[float], clusters: list[str], seed: int, resamples: int) -> tuple[float, float]:
@@ -136,10 +137,21 @@ def test_holm_by_hand() -> None:
     assert holm([0.2, None]) == [0.2, None]
 
 
-@settings(max_examples=20, deadline=None)  # the peer collects garbage at every call
+@settings(max_examples=8, deadline=None)  # the peer collects garbage at every call
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_agrees_with_statsmodels(p_values: list[float]) -> None:
+def test_corrections_agree_with_statsmodels(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
+    assert bonferroni(p_values) == pytest.approx([min(1.0, p * len(p_values)) for p in p_values])
+
+
+@given(st.lists(st.none() | st.floats(0, 1), max_size=8))
+def test_corrections_never_help_and_holm_is_never_stricter(p_values: list[float | None]) -> None:
+    for p, by_holm, by_bonferroni in zip(p_values, holm(p_values), bonferroni(p_values), strict=True):
+        if p is None:
+            assert by_holm is None and by_bonferroni is None
+        else:
+            assert by_holm is not None and by_bonferroni is not None
+            assert p <= by_holm <= by_bonferroni <= 1
 
 
 def test_intervals_cover_the_truth_on_simulated_clusters() -> None:
