@@ -1,0 +1,1 @@
+"""Judges: who answers questions about visible replies, and how their answers are read."""
