@@ -13,6 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from mnemoscope.core.errors import BackendError, BudgetStop, ConfigError, EndpointError
+from mnemoscope.core.ports import Span
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.metering import MeteredEmbedder, MeteredModel, count, metering
 from mnemoscope.graphs.nodes.ports import (
@@ -30,7 +31,7 @@ from mnemoscope.graphs.parameters import whole
 from mnemoscope.graphs.plan import ResponsePlan
 from mnemoscope.graphs.registry import GENERATORS, PLANNERS, QUERY_PLANNERS, VERIFIERS
 from mnemoscope.graphs.reply import HiddenTrace, Reply
-from mnemoscope.graphs.spans import Node, RunnableNode, spanned
+from mnemoscope.graphs.spans import FIRST_TOKEN, Node, RunnableNode, spanned
 from mnemoscope.graphs.state import AssistantContext, AssistantState
 from mnemoscope.graphs.traces import tracing
 from mnemoscope.scenarios.records import Probe
@@ -183,6 +184,8 @@ class Assistant:
             count(error.usage)
             raise
         count(draft.usage)
+        if draft.first_token_ms is not None:
+            runtime.context.trace.record(Span(FIRST_TOKEN, draft.first_token_ms, 0, ""))
         return {"draft": draft.text, "drafts": (draft.text,), "reasoning": draft.hidden}
 
     async def _verify(self, state: AssistantState, runtime: Runtime[AssistantContext]) -> Update:

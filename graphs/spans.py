@@ -15,8 +15,10 @@ from mnemoscope.graphs.metering import count, metering
 from mnemoscope.graphs.state import AssistantContext, AssistantState, MemoryContext, ReadState, WriteState
 from mnemoscope.graphs.traces import NullTrace, redirected
 
-__all__ = ["Node", "RunnableNode", "spanned"]
+__all__ = ["FIRST_TOKEN", "Node", "RunnableNode", "spanned"]
 
+FIRST_TOKEN = "first-token"  # noqa: S105 - a token of text
+"""Name of the span that lasts from asking the writer's model to its first visible token."""
 OUTPUT_LIMIT = 80
 _NOTHING = Usage()
 

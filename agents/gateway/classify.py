@@ -26,6 +26,8 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "max_completion_tokens": ("max_completion_tokens",),
     "max_tokens": ("max_tokens",),
     "response_format": ("response_format", "json_schema", "json_object", "guided_json", "structured output"),
+    "stream_options": ("stream_options",),
+    "stream": ("'stream'", '"stream"', "`stream`", "streaming"),
     "temperature": ("temperature",),
     "top_p": ("top_p",),
     "seed": ("seed",),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import openai
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
 from mnemoscope.agents.gateway.settings import EndpointSettings
+from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.ports import Message
 
 __all__ = ["WireClient", "WireReply"]
@@ -34,6 +35,8 @@ class WireReply:
     reasoning: str = ""
     refusal: str = ""
     usage: Mapping[str, object] | None = field(default=None)
+    first_token_ms: float | None = None
+    """From sending to the first visible text; None where the reply came in one piece."""
 
 
 class _ReasoningChat(ChatOpenAI):
@@ -52,15 +55,29 @@ class _ReasoningChat(ChatOpenAI):
                     break
         return result
 
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+    ) -> ChatGenerationChunk | None:
+        part = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
+        if part is not None and chunk.get("usage"):
+            part.generation_info = {**(part.generation_info or {}), "token_usage": chunk["usage"]}
+        delta = ((chunk.get("choices") or [{}])[0] or {}).get("delta") or {}
+        for name, kept in (*((name, "reasoning") for name in _REASONING_FIELDS), ("refusal", "refusal")):
+            if part is not None and isinstance(delta.get(name), str) and delta[name]:
+                part.message.additional_kwargs.setdefault(kept, delta[name])
+        return part
+
 
 class WireClient:
     """Connections to one endpoint. It belongs to one event loop and never retries by itself.
 
     Args:
         settings: The endpoint; a loopback address is reached without any proxy.
+        monotonic: Seconds, for the time to the first token.
     """
 
-    def __init__(self, settings: EndpointSettings) -> None:
+    def __init__(self, settings: EndpointSettings, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
         warnings.filterwarnings("ignore", message=_ADVICE)
         self._http = openai.DefaultAsyncHttpxClient(
             timeout=settings.timeout,
@@ -110,6 +127,47 @@ class WireClient:
             reasoning=str(extra.get("reasoning") or ""),
             refusal=str(extra.get("refusal") or ""),
             usage=usage if isinstance(usage, Mapping) and usage else None,
+        )
+
+    async def stream(
+        self, messages: Sequence[Message], body: Mapping[str, object], *, with_usage: bool = True
+    ) -> WireReply:
+        """Send one request and put the reply together from its pieces.
+
+        Args:
+            messages: In the order sent.
+            body: Further fields of the request, as the endpoint names them.
+            with_usage: Ask for the usage at the stream's end; some endpoints do not know how to.
+
+        Raises:
+            EndpointError: The stream ended before the reply did.
+        """
+        texts: list[str] = []
+        reasoning: list[str] = []
+        refusal: list[str] = []
+        info: dict[str, object] = {}
+        first: float | None = None
+        sent = self._monotonic()
+        asked: list[BaseMessage] = [_KINDS[m.role](m.content) for m in messages]
+        async for part in self._chat.astream(asked, extra_body=dict(body), stream_usage=with_usage):
+            text = part.content if isinstance(part.content, str) else part.text
+            if text and first is None:
+                first = (self._monotonic() - sent) * 1e3
+            texts.append(text)
+            reasoning.append(str(part.additional_kwargs.get("reasoning") or ""))
+            refusal.append(str(part.additional_kwargs.get("refusal") or ""))
+            info |= {name: value for name, value in part.response_metadata.items() if value}
+        if not info.get("finish_reason"):
+            raise EndpointError("the stream ended before the reply did", cause="malformed", retryable=True)
+        usage = info.get("token_usage")
+        return WireReply(
+            text="".join(texts),
+            finish_reason=str(info["finish_reason"]),
+            model=str(info.get("model_name") or ""),
+            reasoning="".join(reasoning),
+            refusal="".join(refusal),
+            usage=usage if isinstance(usage, Mapping) and usage else None,
+            first_token_ms=first,
         )
 
     async def close(self) -> None:

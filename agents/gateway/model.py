@@ -54,6 +54,7 @@ class _Work:
     limit: int
     method: SchemaMethod = "json_schema"
     spent: Usage = field(default_factory=Usage)
+    first_token_ms: float | None = None
     widened: bool = False
     refused: set[str] = field(default_factory=set)
 
@@ -134,7 +135,7 @@ class GatewayModel:
         body = {**body, "spent": _spent(work.spent)}
         if self._cache is not None:
             body = self._cache.put(request.key, body)
-        return _completion(body, phase, cached=False)
+        return replace(_completion(body, phase, cached=False), first_token_ms=work.first_token_ms)
 
     async def close(self) -> None:
         """Close this event loop's connections and the cache; a later call opens them again."""
@@ -149,7 +150,7 @@ class GatewayModel:
         if loop not in self._loops:
             settings = self.settings
             limiter = shared_limiter(settings.host, settings.concurrency, settings.rpm, self._sleep, self._monotonic)
-            self._loops[loop] = _Loop(WireClient(settings), limiter, asyncio.Lock())
+            self._loops[loop] = _Loop(WireClient(settings, self._monotonic), limiter, asyncio.Lock())
         return self._loops[loop]
 
     async def _first_answer(self, work: _Work) -> Mapping[str, object] | None:
@@ -192,8 +193,12 @@ class GatewayModel:
             body = wire_body(work.request, used, method, work.limit)
             messages = wire_messages(work.request, method)
 
-            async def once(messages: tuple[Message, ...] = messages, body: Mapping[str, object] = body) -> WireReply:
-                return await self._call(work, messages, body)
+            async def once(
+                messages: tuple[Message, ...] = messages,
+                body: Mapping[str, object] = body,
+                used: EndpointTraits = used,
+            ) -> WireReply:
+                return await self._call(work, messages, body, used.left_out)
 
             try:
                 return await self._retry.run(once)
@@ -207,13 +212,19 @@ class GatewayModel:
             self._save_traits()
         raise failure
 
-    async def _call(self, work: _Work, messages: tuple[Message, ...], body: Mapping[str, object]) -> WireReply:
+    async def _call(
+        self, work: _Work, messages: tuple[Message, ...], body: Mapping[str, object], left_out: Sequence[str]
+    ) -> WireReply:
         here = self._here()
         failure: EndpointError | None = None
         async with here.limiter.slot():
             try:
                 async with asyncio.timeout(self.settings.timeout):
-                    wire = await here.client.call(messages, body)
+                    if self.settings.stream and "stream" not in left_out:
+                        with_usage = "stream_options" not in left_out
+                        wire = await here.client.stream(messages, body, with_usage=with_usage)
+                    else:
+                        wire = await here.client.call(messages, body)
             except Exception as error:  # whatever the vendor's client raises becomes one of ours
                 failure = classify(error, self.settings, self._redactor, self._clock.now())
         if failure is not None:
@@ -222,6 +233,7 @@ class GatewayModel:
                 here.limiter.slow_down()
             raise failure
         here.limiter.answered()
+        work.first_token_ms = wire.first_token_ms
         work.spent += call_usage(work.phase, wire.usage, messages, wire.text + wire.reasoning + wire.refusal)
         if wire.finish_reason == "content_filter":
             raise EndpointError(f"{self._endpoint}: the reply was held back by a content filter", cause="filtered")

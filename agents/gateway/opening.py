@@ -35,7 +35,7 @@ def open_model(
     Args:
         text: `MODEL`, with `OPENAI_BASE_URL` and `OPENAI_API_KEY` from the environment, or
             `openai(model=NAME,base_url=URL,temperature=0,top_p=…,seed=…,max_tokens=…,timeout=…,retries=…,
-            max_wait=…,rpm=…,concurrency=…)`. Keys come from the environment only.
+            max_wait=…,rpm=…,concurrency=…,stream=true)`. Keys come from the environment only.
         cache: Folder of the reply cache; None: no cache.
         rng: Spreads the pauses between tries; None: seeded by the text.
         sleep: Waits; tests pass one that takes no time.

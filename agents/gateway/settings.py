@@ -43,6 +43,8 @@ class EndpointSettings:
     """Requests per minute; None: no limit."""
     concurrency: int = 8
     """Calls in flight."""
+    stream: bool = False
+    """Take replies as a stream, so that the time to the first token is known; the reply itself is the same."""
     api_key: str | None = field(default=None, repr=False)
     user: tuple[str, str] | None = field(default=None, repr=False)
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -135,9 +137,12 @@ def read_endpoint(text: str, environ: Mapping[str, str] | None = None) -> Endpoi
     written_url = kwargs.pop("base_url", None)
     url = str(written_url or env.get(_URL_SOURCE) or _OFFICIAL).strip()
     url_source = "argument" if written_url else _URL_SOURCE if env.get(_URL_SOURCE) else "default"
+    stream = kwargs.pop("stream", False)
+    if not isinstance(stream, bool):
+        raise ConfigError(f"stream of a model is {stream!r}; it must be true or false")
     unknown = sorted(set(kwargs) - set(_NUMBERS))
     if unknown:
-        known = ", ".join(("model", "base_url", *_NUMBERS))
+        known = ", ".join(("model", "base_url", *_NUMBERS, "stream"))
         raise ConfigError(f"a model has no parameter {unknown[0]!r}; it has: {known}")
     numbers = {name: _number(name, value) for name, value in kwargs.items()}
     _check_url(url, url_source)
@@ -151,6 +156,7 @@ def read_endpoint(text: str, environ: Mapping[str, str] | None = None) -> Endpoi
         user=user,
         query=dict(parse_qsl(parts.query)),
         sources={"base_url": url_source, "api_key": _KEY_SOURCE if key else "nowhere"},
+        stream=stream,
         **numbers,  # type: ignore[arg-type]  # names and types were checked against _NUMBERS
     )
     if settings.is_official and key is None:

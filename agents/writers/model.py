@@ -34,7 +34,8 @@ class ModelWriter:
         completion = await self._model.complete(
             reply_messages(task), phase="respond", max_tokens=self._max_tokens, replicate=task.replicate
         )
-        return Draft(_without_name(completion.text, task.speaks_as), completion.usage, completion.hidden)
+        text = _without_name(completion.text, task.speaks_as)
+        return Draft(text, completion.usage, completion.hidden, completion.first_token_ms)
 
 
 def _without_name(text: str, speaks_as: str | None) -> str:

@@ -57,6 +57,8 @@ class Completion:
     finish_reason: str | None = None
     hidden: str = ""
     cached: bool = False
+    first_token_ms: float | None = None
+    """From sending the request to the first visible token; None without streaming, and for a cached reply."""
 
 
 @runtime_checkable
@@ -165,6 +167,8 @@ class Draft:
     text: str
     usage: Usage = Usage()
     hidden: str = ""
+    first_token_ms: float | None = None
+    """As in `Completion`."""
 
 
 @runtime_checkable
