@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.registry import Registry
-from mnemoscope.scenarios.source import LoadMode, LoadRequest, ScenarioSource
+from mnemoscope.scenarios.source import LoadMode, LoadRequest, ReadProgress, ScenarioSource
 
 __all__ = ["LOADERS", "open_source", "parse_source_spec"]
 
@@ -42,6 +43,7 @@ def open_source(
     lenient: bool = False,
     captions: bool = True,
     seed: int = 0,
+    progress: Callable[[ReadProgress], None] | None = None,
 ) -> ScenarioSource:
     """Open scenarios by what a user wrote.
 
@@ -53,6 +55,7 @@ def open_source(
         lenient: Load what can be loaded and list the rest.
         captions: Whether image captions reach memories and assistants.
         seed: Order of memory pools.
+        progress: Told after each record of a file that is streamed.
 
     Returns:
         The opened source; iterate it once, then read its report.
@@ -76,6 +79,7 @@ def open_source(
             lenient=lenient,
             captions=captions,
             seed=seed,
+            progress=progress,
         )
     )
 

@@ -195,6 +195,8 @@ class Gold(Record):
     unresolvable: tuple[str, ...] = ()
     """Evidence strings that name nothing in the history; kept, counted, never guessed."""
     facts: tuple[GoldFact, ...] = ()
+    stale: tuple[GoldFact, ...] = ()
+    """Facts that held once and no longer do; a good reply rests on `facts`. Loss attribution leaves them out."""
     trap: str | None = None
     """The answer that a fooled assistant gives (LoCoMo's `adversarial_answer`)."""
     unanswerable: bool = False

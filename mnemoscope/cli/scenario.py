@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mnemoscope.cli.output import JsonFlag, emit_json, show
+from mnemoscope.cli.progress import reading
 from mnemoscope.cli.scenario_build import app as build_app
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def info(
     from mnemoscope.cli.scenario_census import read_census
     from mnemoscope.scenarios.opening import open_source
 
-    census = read_census(open_source(spec, mode=mode.value, encoding=encoding, lenient=lenient))
+    with reading() as told:
+        census = read_census(open_source(spec, mode=mode.value, encoding=encoding, lenient=lenient, progress=told))
     if as_json:
         emit_json(census.to_json())
         return
@@ -140,8 +142,9 @@ def _problems(spec: str, mode: Mode, encoding: str) -> list[dict[str, str]]:
     else:
         errors = []
         try:
-            for _ in open_source(spec, mode=mode.value, encoding=encoding):
-                pass
+            with reading() as told:
+                for _ in open_source(spec, mode=mode.value, encoding=encoding, progress=told):
+                    pass
         except DataError as error:
             errors.append(error)
     return [

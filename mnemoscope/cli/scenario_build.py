@@ -88,7 +88,9 @@ def trajectory(
 ) -> None:
     """Users with a way along two axes, in the format of PRAGMA, from templates and a seed; no model is asked."""
     from mnemoscope.core.errors import ConfigError
+    from mnemoscope.scenarios.builders.shortcut import check_shortcuts
     from mnemoscope.scenarios.builders.trajectory import build_trajectory
+    from mnemoscope.scenarios.opening import open_source
 
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out} is a file; --out names a folder here")
@@ -96,10 +98,14 @@ def trajectory(
         raise ConfigError(f"{out} is not empty; add --force to replace an earlier build, or name another folder")
     with working(f"building {users:,} users"):
         made = build_trajectory(out, users=users, seed=seed, lang=lang.value, tokens=tokens)
+    with working("checking shortcuts"):
+        shortcuts = check_shortcuts(open_source(f"pragma:{out}"))
     if as_json:
         counts = {"users": made.users, "probes": made.probes, "sessions": made.sessions, "tokens": made.tokens}
-        emit_json({"out": str(out), "seed": seed, "lang": lang.value, **counts, "sha256": dict(made.sha256)})
+        settings = {"out": str(out), "seed": seed, "lang": lang.value}
+        emit_json({**settings, **counts, "sha256": dict(made.sha256), "shortcuts": shortcuts.to_json()})
         return
+    show("\n".join(shortcuts.lines()))
     show(
         f"{made.users:,} users, {made.probes:,} probes, {made.sessions:,} sessions, about {made.tokens:,} tokens in "
         f"{out}; load them with pragma:{out}"

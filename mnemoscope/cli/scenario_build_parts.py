@@ -77,9 +77,11 @@ def path_of(spec: str, kind: str) -> Path:
 
 def scenarios(spec: str, encoding: str) -> Iterator[Scenario]:
     """The scenarios of a spec, one at a time."""
+    from mnemoscope.cli.progress import reading
     from mnemoscope.scenarios.opening import open_source
 
-    return counted(open_source(spec, encoding=encoding), f"reading {spec}")
+    with reading() as told:
+        yield from counted(open_source(spec, encoding=encoding, progress=told), f"reading {spec}")
 
 
 def drawn(spec: str, limit: int, seed: int, encoding: str) -> dict[str, list[int]]:

@@ -1,17 +1,15 @@
-"""The grid of a run: scenarios with their chosen probes, systems, and the lanes and bundles that work is cut into."""
+"""The grid of a run: scenarios with their chosen probes × systems, cut into lanes and bundles of lanes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mnemoscope.config import RunConfig
-from mnemoscope.core.errors import ConfigError, DataError
-from mnemoscope.engine.selection import choose_probes
+from mnemoscope.core.errors import ConfigError
+from mnemoscope.engine.planning import load_scenarios
 from mnemoscope.runfile.records import PlannedScenario
 from mnemoscope.runfile.rows import CellKey, LaneKey, SystemRow
-from mnemoscope.scenarios.opening import open_source, parse_source_spec
 
 __all__ = ["Bundle", "Lane", "bundles", "lanes_of", "load_scenarios", "refuse_unfit"]
 
@@ -26,11 +24,15 @@ class Lane:
     """System name and profile name."""
     cells: tuple[CellKey, ...]
     """Cells that are still to be done."""
+    system: str = ""
+    """The one system that the memory belongs to, where probes are written back; empty: it is shared."""
+    replicate: int = 0
+    """The one replicate that it belongs to; 0 where it is shared."""
 
     @property
     def key(self) -> LaneKey:
         """What names it."""
-        return LaneKey(self.scenario_id, self.memory)
+        return LaneKey(self.scenario_id, self.memory, self.system, self.replicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +41,6 @@ class Bundle:
 
     lanes: tuple[Lane, ...]
     weight: int
-
-
-def load_scenarios(config: RunConfig, note: Callable[[str], None]) -> list[PlannedScenario]:
-    """Read every scenario set and choose the probes to ask.
-
-    Args:
-        config: Names the sets and how they are read.
-        note: Is told which set is being read.
-
-    Raises:
-        ConfigError: No set is named, or nothing is left to ask.
-        DataError: A file cannot be read, or two sets hold a scenario of one name.
-    """
-    if not config.scenarios:
-        raise ConfigError("no scenario is named; add --scenario demo, or --scenario locomo:locomo10.json")
-    planned: list[PlannedScenario] = []
-    for spec in config.scenarios:
-        note(f"reading {spec}")
-        source = open_source(
-            spec,
-            mode=config.mode,
-            encoding=config.encoding,
-            lenient=config.lenient,
-            captions=config.captions,
-            seed=config.seed,
-        )
-        scenarios = list(source)
-        chosen = choose_probes(scenarios, styles=config.probes, limit=config.limit, seed=config.seed)
-        name = _short(spec)
-        planned += [PlannedScenario(s, name, chosen[s.scenario_id]) for s in scenarios if s.scenario_id in chosen]
-    _refuse_repeats(planned)
-    if not planned:
-        wanted = f" of style {', '.join(config.probes)}" if config.probes else ""
-        raise ConfigError(f"there is no probe{wanted} in {', '.join(config.scenarios)}; see mnemoscope scenario info")
-    return planned
 
 
 def refuse_unfit(systems: Sequence[SystemRow], scenarios: Iterable[PlannedScenario]) -> None:
@@ -102,8 +69,13 @@ def lanes_of(
     replicates: int,
     finished_cells: set[CellKey],
     finished_lanes: set[LaneKey],
+    *,
+    write_probes: bool = False,
 ) -> list[Lane]:
     """The lanes that are not finished, in order of scenarios and systems.
+
+    Systems share the memory that they have in common. Where probes are written back it depends on the replies, and
+    each system and replicate has one of its own.
 
     Args:
         systems: Those that are compared.
@@ -111,22 +83,21 @@ def lanes_of(
         replicates: How often each probe is asked.
         finished_cells: Cells that need not be done again.
         finished_lanes: Lanes whose end is stored.
+        write_probes: Probes and replies become part of the memory.
     """
-    sharing: dict[str, list[SystemRow]] = defaultdict(list)
+    sharing: dict[LaneKey, list[tuple[SystemRow, int]]] = defaultdict(list)
     for system in systems:
-        sharing[system.memory].append(system)
+        for replicate in range(replicates):
+            own = (system.name, replicate) if write_probes else ()
+            sharing[LaneKey("", system.memory, *own)].append((system, replicate))
     lanes = []
     for scenario_id, probes in asked.items():
-        for memory, users in sharing.items():
-            keys = [
-                CellKey(user.name, scenario_id, probe, replicate)
-                for probe in probes
-                for user in users
-                for replicate in range(replicates)
-            ]
+        for shared, users in sharing.items():
+            keys = [CellKey(user.name, scenario_id, probe, replicate) for probe in probes for user, replicate in users]
             left = tuple(key for key in keys if key not in finished_cells)
-            if left or LaneKey(scenario_id, memory) not in finished_lanes:
-                lanes.append(Lane(scenario_id, memory, tuple((u.name, u.profile) for u in users), left))
+            if left or shared._replace(scenario_id=scenario_id) not in finished_lanes:
+                named = tuple(dict.fromkeys((user.name, user.profile) for user, _ in users))
+                lanes.append(Lane(scenario_id, shared.memory, named, left, shared.system, shared.replicate))
     return lanes
 
 
@@ -148,21 +119,3 @@ def bundles(lanes: Sequence[Lane], turns: Mapping[str, int], workers: int) -> li
         groups = [[lane] for lane in lanes]
     made = [Bundle(tuple(group), sum(turns[g.scenario_id] + 4 * len(g.cells) for g in group)) for group in groups]
     return sorted(made, key=lambda bundle: (-bundle.weight, bundle.lanes[0].key))
-
-
-def _refuse_repeats(planned: Sequence[PlannedScenario]) -> None:
-    seen: dict[str, PlannedScenario] = {}
-    for one in planned:
-        other = seen.setdefault(one.scenario.scenario_id, one)
-        if other is not one:
-            raise DataError(
-                f"two scenario sets hold a scenario of one name ({other.source_spec})",
-                file=one.source_spec,
-                record=one.scenario.scenario_id,
-                fix="name each set once",
-            )
-
-
-def _short(spec: str) -> str:
-    kind, path, _ = parse_source_spec(spec)
-    return f"{kind}:{path.name}" if path else kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mnemoscope.core.identity import derive_seed
@@ -23,7 +23,7 @@ class _Candidate:
 
 
 def choose_probes(
-    scenarios: Sequence[Scenario], *, styles: Sequence[Style], limit: int | None, seed: int
+    scenarios: Iterable[Scenario], *, styles: Sequence[Style], limit: int | None, seed: int
 ) -> Mapping[str, tuple[str, ...]]:
     """The probes to ask of one scenario set.
 
@@ -32,7 +32,7 @@ def choose_probes(
     it. The same seed and data give the same choice, whatever the order of the file.
 
     Args:
-        scenarios: One set, as one `--scenario` gave it.
+        scenarios: One set, as one `--scenario` gave it; it is iterated once, and no scenario is kept.
         styles: Only probes of these styles; empty: all.
         limit: At most so many; None: all.
         seed: Of the draw.
@@ -54,10 +54,11 @@ def choose_probes(
     ]
     kept = candidates if limit is None or limit >= len(candidates) else _draw(candidates, limit, seed)
     names = {(c.scenario_id, c.probe_id) for c in kept}
-    chosen = {
-        s.scenario_id: tuple(p.probe_id for p in s.probes if (s.scenario_id, p.probe_id) in names) for s in scenarios
-    }
-    return {scenario_id: probes for scenario_id, probes in chosen.items() if probes}
+    chosen: dict[str, list[str]] = defaultdict(list)
+    for candidate in candidates:
+        if (candidate.scenario_id, candidate.probe_id) in names:
+            chosen[candidate.scenario_id].append(candidate.probe_id)
+    return {scenario_id: tuple(probes) for scenario_id, probes in chosen.items()}
 
 
 def _draw(candidates: Sequence[_Candidate], limit: int, seed: int) -> list[_Candidate]:

@@ -12,7 +12,7 @@ from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.scenarios.builders.lexicon import Lexicon
 from mnemoscope.scenarios.records import Gold, Probe, Scenario, Turn
 
-__all__ = ["POLICIES", "ShortcutReport", "check_shortcuts"]
+__all__ = ["ALLOWED", "POLICIES", "ShortcutReport", "check_shortcuts"]
 
 Policy = Literal["recent", "bm25"]
 POLICIES: tuple[Policy, ...] = ("recent", "bm25")
@@ -20,6 +20,8 @@ _K = 10
 _CHOSEN = 2
 _KNOWN = 0.5
 _TWIN = "-twin"
+ALLOWED = 0.10
+"""Share of one kind of probe (0–1) that a shortcut may solve; a set above it asks for something else than a memory."""
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -37,8 +39,14 @@ class ShortcutReport:
         total = sum(self.probes[name] for name in kinds)
         return sum(self.solved[policy][name] for name in kinds) / total if total else None
 
+    @property
+    def too_easy(self) -> list[tuple[Policy, str, float]]:
+        """Each shortcut that solves more of one kind of probe than is allowed: its name, the kind, and the share."""
+        shares = ((policy, kind, self.share(policy, kind)) for policy in POLICIES for kind in sorted(self.probes))
+        return [(p, kind, share) for p, kind, share in shares if kind != "unchecked" and share and share > ALLOWED]
+
     def lines(self) -> list[str]:
-        """One line per shortcut and kind of probe: how many it solves, and by how much it fails."""
+        """One line per shortcut and kind of probe: how many it solves, and by how much it fails; then the verdict."""
         found = []
         for policy in POLICIES:
             for kind, total in sorted(self.probes.items()):
@@ -47,13 +55,24 @@ class ShortcutReport:
                 right = self.solved[policy][kind]
                 fails = 100 * (1 - right / total)
                 found.append(f"{policy} solves {right:,} of {total:,} {kind} probes; it fails by {fails:.1f} points")
-        return found
+        return [*found, self._verdict()]
+
+    def _verdict(self) -> str:
+        checked = self.probes.total() - self.probes["unchecked"]
+        if not checked:
+            return "shortcut: not checked, there is no probe to try one on"
+        if not self.too_easy:
+            return f"shortcut: passed, none solves more than {ALLOWED:.0%} of any kind of probe"
+        easy = ", ".join(f"{policy} solves {share:.1%} of {kind} probes" for policy, kind, share in self.too_easy)
+        return f"shortcut: not passed, {easy}; more than {ALLOWED:.0%} can be had without a memory of what matters"
 
     def to_json(self) -> dict[str, object]:
         """Counts as plain data."""
         return {
             "probes": dict(sorted(self.probes.items())),
             "solved": {policy: dict(sorted(self.solved[policy].items())) for policy in POLICIES},
+            "allowed": ALLOWED,
+            "passed": not self.too_easy,
         }
 
 

@@ -34,7 +34,7 @@ from mnemoscope.scenarios.loaders.pragma_format import (
 __all__ = ["PROVENANCE", "TrajectoryFiles", "build_trajectory"]
 
 PROVENANCE = "provenance.json"
-BUILDER_VERSION = 1
+BUILDER_VERSION = 2
 FILLERS = 30
 _LOOKALIKES = 3
 _FILES = (FULL_SESSIONS, METADATA, RESPONSE_METRICS, QUERY_DATA, EVID_SESSIONS, FILLER_SESSIONS, PROVENANCE)

@@ -66,7 +66,8 @@ def plan_user(words: Words, phrases: Phrases, user_id: str) -> UserPlan:
 
     Events and states are told as facts; the second query takes the attempt of one event and the outcome of another,
     the fourth decides for the pole that the user has left, on both axes. The last state is a step back, so that
-    knowing the newest session alone misleads.
+    knowing the newest session alone misleads. The second query retells what it mixes in other words, so that common
+    words do not lead to the evidence.
 
     Args:
         words: The language's templates.
@@ -91,7 +92,8 @@ def plan_user(words: Words, phrases: Phrases, user_id: str) -> UserPlan:
     states, state_sources = _states(words, phrases, axes, ways, state_days)
     blend = tuple(rng.sample(range(len(tries)), 2))
     against = tuple(n for n in range(count) if all(way.on_settled_side(n) for way in ways))
-    queries, query_sources = _queries(words, phrases, topic.name, tries, blend, axes, ways)
+    retold = [topic.retold[place] for place in places]
+    queries, query_sources = _queries(words, phrases, topic.name, retold, blend, axes, ways)
     return UserPlan(
         user_id,
         phrases.expand(words.persona),
@@ -110,7 +112,11 @@ def plan_user(words: Words, phrases: Phrases, user_id: str) -> UserPlan:
             "event_timestamps": "drawn: distinct days of the window",
             "trajectory": state_sources,
             "trajectory_timestamps": "drawn: distinct days of the window",
-            "type2_evid": {"attempt of event": blend[0], "outcome of event": blend[1]},
+            "type2_evid": {
+                "attempt of event": blend[0],
+                "outcome of event": blend[1],
+                "retold": [f"topics[{topic_place}].retold[{places[n]}]" for n in blend],
+            },
             "type4_evid": "states on the settled side of both axes",
             **query_sources,
         },
@@ -180,13 +186,13 @@ def _queries(
     words: Words,
     phrases: Phrases,
     topic: str,
-    tries: list[tuple[str, ...]],
+    retold: list[tuple[str, str]],
     blend: tuple[int, ...],
     axes: tuple[Axis, Axis],
     ways: tuple[_Way, _Way],
 ) -> tuple[tuple[str, str, str, str], dict[str, object]]:
     rng = phrases.rng
-    mixed = {"topic": topic, "action": tries[blend[0]][0], "outcome": tries[blend[1]][1]}
+    mixed = {"topic": topic, "action": retold[blend[0]][0], "outcome": retold[blend[1]][1]}
     type1, place1 = phrases.fresh(words.ask1, {"topic": topic})
     type2, place2 = phrases.fresh(words.ask2, mixed)
     piece = rng.randrange(len(words.pieces))

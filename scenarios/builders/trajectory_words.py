@@ -40,6 +40,8 @@ class Topic(_Part):
     name: str
     tries: tuple[tuple[str, str], ...]
     """Attempts and how they ended; no two share an outcome, so that a mixture of two is false."""
+    retold: tuple[tuple[str, str], ...]
+    """The same in the same order as a user speaks of it later: no content word of any attempt or outcome comes back."""
 
 
 class Axis(_Part):

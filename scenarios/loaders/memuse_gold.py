@@ -10,7 +10,19 @@ from mnemoscope.scenarios.reading import Fields
 from mnemoscope.scenarios.records import Gold, GoldFact
 from mnemoscope.scenarios.source import DataReport
 
-__all__ = ["NEGATIVE_EXPECTED", "ODD_INSTANCES", "SubQuestion", "is_negative", "natural_gold", "question_gold"]
+__all__ = [
+    "DIRECT_QA",
+    "NATURAL",
+    "NEGATIVE_EXPECTED",
+    "ODD_INSTANCES",
+    "SubQuestion",
+    "is_negative",
+    "natural_gold",
+    "question_gold",
+]
+
+NATURAL, DIRECT_QA = "natural", "direct-qa"
+"""Strata of the two ways of asking: a turn that a reply should remember by itself, and a question outright."""
 
 NEGATIVE_EXPECTED = "Replies to the turn itself and brings up no earlier conversation."
 
@@ -87,7 +99,7 @@ def natural_gold(
     """
     if is_negative(row, target):
         inputs = {"cue": trigger, "prior_summaries": _prior_summaries(row, target, report)}
-        gold = Gold(expected=NEGATIVE_EXPECTED, judge_inputs=inputs, strata=("negative", *strata))
+        gold = Gold(expected=NEGATIVE_EXPECTED, judge_inputs=inputs, strata=(NATURAL, "negative", *strata))
         return gold, ()
     asked = sub_questions(target)
     if not asked:
@@ -104,7 +116,7 @@ def natural_gold(
     else:
         report.counts["without judge inputs 1.2"] += 1
     inputs |= {f"question@{entry.fact_id}": entry.question for entry in asked}
-    own = ["positive", _event(row, report), *strata]
+    own = [NATURAL, "positive", _event(row, report), *strata]
     gold = Gold(
         facts=tuple(GoldFact(fact_id=entry.fact_id, text=entry.answer) for entry in asked),
         unanswerable="odd: never discussed" in strata,
@@ -121,7 +133,7 @@ def question_gold(entry: SubQuestion, natural: Gold) -> Gold:
         answers=(entry.answer,),
         facts=(GoldFact(fact_id=entry.fact_id, text=entry.answer),),
         judge_inputs={f"question@{entry.fact_id}": entry.question},
-        strata=natural.strata,
+        strata=(DIRECT_QA, *natural.strata[1:]),
     )
 
 

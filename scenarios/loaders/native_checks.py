@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from mnemoscope.scenarios.loaders.native_format import ProbeEntry, ScenarioEntry
+from mnemoscope.scenarios.loaders.native_format import FactEntry, GoldEntry, ProbeEntry, ScenarioEntry
 from mnemoscope.scenarios.loaders.native_index import (
     HistoryIndex,
     Moment,
@@ -99,6 +99,12 @@ def _time(text: str | None) -> datetime | None:
         return read_time(text) if text is not None else None
     except ValueError:
         return None
+
+
+def _facts_of(gold: GoldEntry) -> Iterator[tuple[str, int, FactEntry]]:
+    """Current and stale facts, with the key and the place they stand at."""
+    for key, facts in (("facts", gold.facts), ("stale", gold.stale)):
+        yield from ((key, i, fact) for i, fact in enumerate(facts))
 
 
 class _ProbeCheck:
@@ -214,7 +220,7 @@ class _ProbeCheck:
             yield Finding(self._at("gold", "answers"), "an unanswerable probe has no answer", "leave one of them out")
         if gold.trap is not None and gold.trap in gold.answers:
             yield Finding(self._at("gold", "trap"), "the trap is one of the answers", "leave one out", gold.trap)
-        yield from _repeated((self._at("gold", "facts", i, "id"), fact.id) for i, fact in enumerate(gold.facts))
+        yield from self._facts()
         for item in gold.roles:
             if item not in self.items:
                 advice = nearest(item, self.items)
@@ -223,10 +229,23 @@ class _ProbeCheck:
             if item not in gold.roles:
                 yield Finding(self._at("gold", "roles"), f"pool item {item} has no role", "add must, nice or irr")
 
+    def _facts(self) -> Iterator[Finding]:
+        gold = self.probe.gold
+        listed = [(self._at("gold", key, i), fact) for key, i, fact in _facts_of(gold)]
+        yield from _repeated(((*path, "id"), fact.id) for path, fact in listed)
+        if gold.stale and not gold.facts:
+            fix = "say under `gold.facts` what holds now"
+            yield Finding(self._at("gold", "stale"), "what is out of date was followed by something", fix)
+        current = {fact.text.strip() for fact in gold.facts}
+        for i, fact in enumerate(gold.stale):
+            if fact.text.strip() in current:
+                fix = "keep it in one of the two"
+                yield Finding(self._at("gold", "stale", i, "text"), "this stands under `facts` too", fix, fact.text)
+
     def _sources(self) -> Iterator[Finding]:
         gold = self.probe.gold
-        for i, fact in enumerate(gold.facts):
-            yield from self._references(self._at("gold", "facts", i, "sources"), fact.sources)
+        for key, i, fact in _facts_of(gold):
+            yield from self._references(self._at("gold", key, i, "sources"), fact.sources)
         if gold.false_premise is not None:
             yield from self._references(self._at("gold", "false_premise", "sources"), gold.false_premise.sources)
         path = self._at("gold", "evidence")

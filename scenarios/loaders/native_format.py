@@ -125,6 +125,8 @@ class GoldEntry(Entry):
     evidence: tuple[Id, ...] = ()
     """Ids of turns, of sessions or of pool items (one kind) that hold the answer."""
     facts: tuple[FactEntry, ...] = ()
+    stale: tuple[FactEntry, ...] = ()
+    """Facts that held once and no longer do; what holds instead stands under `facts`."""
     false_premise: FalsePremiseEntry | None = None
     """Required for the styles `counterfactual`, `recollection` and `plan`."""
     trap: Text | None = None

@@ -134,6 +134,7 @@ class _Builder:
             evidence=ids(gold.evidence),
             evidence_unit="session" if is_sessions else "item" if is_items else "turn",
             facts=tuple(GoldFact(fact_id=f.id, text=f.text, sources=ids(f.sources)) for f in gold.facts),
+            stale=tuple(GoldFact(fact_id=f.id, text=f.text, sources=ids(f.sources)) for f in gold.stale),
             trap=gold.trap,
             unanswerable=gold.unanswerable,
             false_premise=None

@@ -119,6 +119,7 @@ def test_the_released_test_file(benchmark_data: Path, tmp_path: Path) -> None:
     assert report.probes["pool"] == sum(len(c.probes) for c in chains)
     assert (report.share("recent") or 0) < 0.1
     assert (report.share("bm25") or 0) < 0.45
+    assert report.too_easy == [("bm25", "pool", report.share("bm25"))]
     again = tmp_path / "again.json"
     write_built(again, build_chains(source), checks=report.to_json())
     assert again.read_bytes() == path.read_bytes()

@@ -15,7 +15,7 @@ from mnemoscope.core.identity import sha256_of
 from mnemoscope.scenarios.builders.built import BuiltScenario, BuiltSet, built_records, history_block, write_built
 from mnemoscope.scenarios.builders.journal import Journal, build_each
 from mnemoscope.scenarios.builders.lexicon import Lexicon
-from mnemoscope.scenarios.builders.shortcut import check_shortcuts
+from mnemoscope.scenarios.builders.shortcut import ShortcutReport, check_shortcuts
 from mnemoscope.scenarios.opening import open_source
 from tests.scenarios.builder_tools import CARD, made
 
@@ -128,4 +128,19 @@ def test_the_shortcut_check_sees_what_is_easy() -> None:
     assert report.lines() == [
         "recent solves 0 of 1 evidence probes; it fails by 100.0 points",
         "bm25 solves 1 of 1 evidence probes; it fails by 0.0 points",
+        "shortcut: not passed, bm25 solves 100.0% of evidence probes; more than 10% can be had without a memory of "
+        "what matters",
     ]
+    assert report.too_easy == [("bm25", "evidence", 1.0)]
+    assert report.to_json()["passed"] is False
+
+
+def test_the_verdict_of_the_shortcut_check() -> None:
+    report = ShortcutReport(Counter(evidence=20, pair=10, unchecked=3))
+    report.solved["bm25"].update(evidence=2, unchecked=3)
+    assert report.too_easy == []
+    assert report.lines()[-1] == "shortcut: passed, none solves more than 10% of any kind of probe"
+    report.solved["recent"]["pair"] = 2
+    assert report.too_easy == [("recent", "pair", 0.2)]
+    assert report.lines()[-1].startswith("shortcut: not passed, recent solves 20.0% of pair probes;")
+    assert ShortcutReport(Counter(unchecked=3)).lines()[-1].startswith("shortcut: not checked")

@@ -144,8 +144,9 @@ def test_judge_inputs_of_both_versions_are_kept_apart(write: Callable[..., Path]
     }
     assert gold.expected == "SECRET expectation"
     assert [(f.fact_id, f.text) for f in gold.facts] == [("q0", "Delft"), ("q1", "nervous")]
-    assert gold.strata == ("positive", "re-provision")
+    assert gold.strata == ("natural", "positive", "re-provision")
     asked = scenario.gold_by_probe[scenario.probes[1].probe_id]
+    assert asked.strata == ("direct-qa", "positive", "re-provision")
     assert (asked.answers, [f.text for f in asked.facts]) == (("Delft",), ["Delft"])
 
 
@@ -168,7 +169,7 @@ def test_negatives_want_no_memory_and_look_like_positives(write: Callable[..., P
     gold = scenario.gold_by_probe[probe.probe_id]
     assert probe.style == "dialog"
     assert (gold.facts, gold.answers, gold.unanswerable) == ((), (), False)
-    assert gold.strata == ("negative",)
+    assert gold.strata == ("natural", "negative")
     assert gold.judge_inputs["prior_summaries"] == "Session 0 (2025/November/05): SECRET summary of the fair."
     assert "SECRET" not in scenario.model_dump_json(exclude={"gold_by_probe"})
     assert report.counts["negatives"] == 1
@@ -242,7 +243,7 @@ def test_odd_instances_and_shared_triggers_are_tagged(write: Callable[..., Path]
     rows = [positive(instance_id=name) for name in ("pos_030", "pos_068", "pos_900")]
     scenarios, report = load(write(*rows))
     golds = [s.gold_by_probe[s.probes[0].probe_id] for s in scenarios]
-    assert [g.strata[2:] for g in golds] == [
+    assert [g.strata[3:] for g in golds] == [
         ("odd: never discussed",),
         ("odd: shared trigger",),
         ("odd: shared trigger",),
