@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mnemoscope.core.errors import ConfigError
 
-__all__ = ["Spec", "Value", "parse_spec"]
+__all__ = ["Spec", "Value", "parse_spec", "split_outside"]
 
 Value = str | int | float | bool
 
@@ -39,7 +39,8 @@ def parse_spec(text: str) -> Spec:
     """Read a name with optional parameters.
 
     Args:
-        text: `name`, `name(1,key=value)`, `name@10`, or a reference such as `my_file.py:Planner`.
+        text: `name`, `name(1,key=value)`, `name@10`, or a reference such as `my_file.py:Planner`. A value may be such
+            a text itself: `panel(offline+llm(votes=3,expected_cut=300))`.
 
     Returns:
         The name and its typed parameters; `str` of the result reads back as the same value.
@@ -60,9 +61,9 @@ def parse_spec(text: str) -> Spec:
     groups = match.groupdict()
     args: list[Value] = [int(groups["at"])] if groups.get("at") else []
     kwargs: dict[str, Value] = {}
-    for part in filter(None, (p.strip() for p in (groups["args"] or "").split(","))):
+    for part in filter(None, (p.strip() for p in split_outside(groups["args"] or "", ","))):
         key, eq, value = part.partition("=")
-        if eq:
+        if eq and "(" not in key:
             if key.strip() in kwargs:
                 raise ConfigError(f"{text!r} sets {key.strip()!r} twice")
             kwargs[key.strip()] = _read(value.strip())
@@ -71,6 +72,25 @@ def parse_spec(text: str) -> Spec:
         else:
             args.append(_read(part))
     return Spec(groups["name"], tuple(args), kwargs, at=bool(groups.get("at")))
+
+
+def split_outside(text: str, separator: str) -> list[str]:
+    """Split at a separator that stands in no parentheses; where these do not pair up, they are ordinary characters.
+
+    Example:
+        >>> split_outside("offline+llm(votes=3,model=a+b)", "+")
+        ['offline', 'llm(votes=3,model=a+b)']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth < 0:
+            break
+        if character == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts if depth == 0 else text.split(separator)
 
 
 def _read(text: str) -> Value:

@@ -1,0 +1,181 @@
+"""A panel: several judges answer, and the label that most of them give stands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.identity import canonical_json
+from mnemoscope.core.spec import split_outside
+from mnemoscope.core.usage import Usage
+from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.judges.question import Answer, Question, Task
+from mnemoscope.evaluators.judges.scales import scale_of
+from mnemoscope.evaluators.judges.voting import NO_MAJORITY, vote
+
+if TYPE_CHECKING:
+    from mnemoscope.evaluators.judges.registry import JudgePorts
+
+__all__ = ["Panel", "PanelAgreement", "member_labels", "panel", "panel_agreement"]
+
+
+class Panel:
+    """Asks every member that can judge the task, and takes the label that more than half of them give.
+
+    On scales (`quality`, `fact-use`, `grounding`, the axes, `others`) it is the label in the middle. A tie is `invalid`
+    with the label `no majority`. Members whose answer is invalid or an error do not vote; where no more than half of
+    the members vote, the panel's answer has the gravest of their statuses. `raw` keeps every member's answer, and
+    `panel_agreement` reads it.
+
+    Args:
+        members: At least two judges with different names.
+
+    Raises:
+        ConfigError: Fewer than two members, or one twice.
+    """
+
+    def __init__(self, members: Sequence[Judge]) -> None:
+        names = [member.name for member in members]
+        if len(names) < 2:
+            raise ConfigError("a panel has at least two judges; write panel(offline+llm(votes=3))")
+        if doubled := [name for name, count in Counter(names).items() if count > 1]:
+            raise ConfigError(f"judge {doubled[0]!r} sits twice on the panel; one judge has one vote")
+        self.members = tuple(members)
+
+    @property
+    def name(self) -> str:
+        """`panel(A+B+…)`, members in the order given."""
+        return f"panel({'+'.join(member.name for member in self.members)})"
+
+    def key(self, task: Task) -> str:
+        """The keys of the members that can judge the task; empty where fewer than two can."""
+        keys = [member.key(task) for member in self._able(task)]
+        return f"panel({'+'.join(keys)})" if len(keys) >= 2 else ""
+
+    async def judge(self, question: Question) -> tuple[Answer, ...]:
+        """One answer per subject, in the order of the first member's."""
+        key = self.key(question.task)
+        if not key:
+            reason = f"fewer than two of {self.name} judge {question.task}"
+            return (Answer(reason, None, status="not_applicable"),)
+        able = self._able(question.task)
+        answered = await asyncio.gather(*(member.judge(question) for member in able), return_exceptions=True)
+        for result in answered:
+            if isinstance(result, BaseException):
+                raise result
+        given = [result for result in answered if not isinstance(result, BaseException)]
+        subjects = dict.fromkeys(answer.subject for result in given for answer in result)
+        answers = [
+            _decided(
+                question.task, key, subject, {m.name: _about(subject, r) for m, r in zip(able, given, strict=True)}
+            )
+            for subject in subjects
+        ]
+        spent = sum((answer.usage for result in given for answer in result), Usage())
+        return (replace(answers[0], usage=spent), *answers[1:])
+
+    def _able(self, task: Task) -> tuple[Judge, ...]:
+        return tuple(member for member in self.members if member.key(task))
+
+
+def panel(members: str) -> Callable[[JudgePorts], Judge]:
+    """The factory behind the name `panel`.
+
+    Args:
+        members: Names of judges, joined by `+`.
+    """
+
+    def opened(ports: JudgePorts) -> Judge:
+        from mnemoscope.evaluators.judges.registry import open_judge
+
+        return Panel([open_judge(name, ports) for name in split_outside(str(members), "+") if name.strip()])
+
+    return opened
+
+
+class PanelAgreement(NamedTuple):
+    """How far the members of a panel agree."""
+
+    n: int
+    """Answers that all members gave a label to."""
+    pairwise: Mapping[tuple[str, str], float]
+    """Share of equal labels per pair of members, 0–1."""
+    fleiss: float | None
+    """Fleiss' kappa over all members; None without answers, or where only one label was ever given."""
+
+
+def member_labels(raw: str) -> dict[str, str | None]:
+    """Label per member from a panel answer's `raw`; None where a member gave none."""
+    return {row["judge"]: row["label"] if row["status"] == "scored" else None for row in json.loads(raw)}
+
+
+def panel_agreement(raws: Iterable[str]) -> PanelAgreement:
+    """Agreement of the members over answers to one task.
+
+    Args:
+        raws: `raw` of the panel's answers. Those to which a member gave no label are left out.
+    """
+    rows = [labels for labels in map(member_labels, raws) if labels and None not in labels.values()]
+    judges = sorted({name for row in rows for name in row})
+    pairwise = {
+        (a, b): sum(row[a] == row[b] for row in rows if a in row and b in row)
+        / max(1, sum(a in row and b in row for row in rows))
+        for a, b in combinations(judges, 2)
+    }
+    labels = sorted({str(label) for row in rows for label in row.values()})
+    full = [[str(label) for label in row.values()] for row in rows if len(row) == len(judges)]
+    return PanelAgreement(len(rows), pairwise, _fleiss(full, labels))
+
+
+def _fleiss(rows: Sequence[Sequence[str]], labels: Sequence[str]) -> float | None:
+    if not rows or len(labels) < 2:
+        return None
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    return float(fleiss_kappa([[row.count(label) for label in labels] for row in rows]))
+
+
+def _about(subject: str, answers: Sequence[Answer]) -> Answer:
+    missing = Answer("missing", None, subject, "invalid")
+    whole = [answer for answer in answers if answer.status != "scored" and len(answers) == 1]  # said of all subjects
+    return next((answer for answer in answers if answer.subject == subject), whole[0] if whole else missing)
+
+
+def _decided(task: Task, key: str, subject: str, by_member: Mapping[str, Answer]) -> Answer:
+    answers = list(by_member.values())
+    raw = canonical_json([_row(name, answer) for name, answer in by_member.items()])
+    flags = tuple(dict.fromkeys(flag for answer in answers for flag in answer.flags))
+    shared = Answer("", None, subject, "invalid", judge_key=key, raw=raw, flags=flags)
+    voting = [answer for answer in answers if answer.status == "scored"]
+    if len(voting) * 2 <= len(answers):
+        failed = [answer for answer in answers if answer.status != "scored"]
+        worst = max(failed, key=lambda a: ("not_applicable", "invalid", "error").index(a.status))
+        return replace(shared, label=worst.label, status=worst.status)
+    labels = [answer.label for answer in voting]
+    won = vote(labels, scale_of(task, subject, labels))
+    if won.label is None:
+        return replace(shared, label=NO_MAJORITY, agreement=won.agreement)
+    winners = [answer for answer in voting if answer.label == won.label]
+    quote = next((answer.quote for answer in winners if answer.quote), "")
+    return replace(
+        shared, label=won.label, score=winners[0].score, status="scored", quote=quote, agreement=won.agreement
+    )
+
+
+def _row(name: str, answer: Answer) -> dict[str, object]:
+    return {
+        "judge": name,
+        "key": answer.judge_key,
+        "label": answer.label,
+        "score": answer.score,
+        "status": answer.status,
+        "quote": answer.quote,
+        "prompt_sha": answer.prompt_sha,
+        "raw": answer.raw,
+    }

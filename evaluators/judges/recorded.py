@@ -1,0 +1,183 @@
+"""Verdicts from a file: another run's judge, a person's, or a judge that cannot be asked here.
+
+A question is matched by `question_sha`, the hash of all that a judge sees (task, reply, utterance, facts, expected
+text, premise, context, rubric). A question has no id of a scenario or a system, so a recorded verdict holds for equal
+texts wherever they come from, and for no others. Reports of other harnesses that name instances instead of texts are
+read by `mnemoscope import --verdicts`, which puts their labels into a run file.
+
+The file is JSON lines, one row per answer (`rows.AnswerRow`). `recording(JUDGE,file=PATH)` writes it. By hand, a row
+needs a question (in full, or its hash), the task and a label::
+
+    {"task": "use", "subject": "f1", "label": "used", "judge": "Ines", "question": {"task": "use", "reply": "…",
+     "facts": [{"fact_id": "f1", "text": "…"}]}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mnemoscope.core.errors import ConfigError, DataError
+from mnemoscope.core.identity import sha256_of
+from mnemoscope.core.spec import Spec
+from mnemoscope.evaluators.judges.question import Answer, Question, Task
+from mnemoscope.evaluators.judges.rows import AnswerRow, question_sha
+from mnemoscope.evaluators.judges.scales import LABELS, label_score
+
+__all__ = ["RecordedJudge", "recorded"]
+
+_NOT_RECORDED = "not recorded"
+
+
+class RecordedJudge:
+    """Gives back the answers of one judge from a file. What is not in it is `not_applicable`, "not recorded".
+
+    Args:
+        file: JSON lines of `AnswerRow`.
+        judge: Whose rows; None: the file must hold one judge's only.
+
+    Raises:
+        DataError: A row that is not as described, a label that the task does not have, or two answers to one question.
+        ConfigError: No such file or judge, or several judges and none chosen.
+    """
+
+    def __init__(self, file: Path, judge: str | None = None) -> None:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read recorded verdicts from {file}: {error.strerror}; check file=") from error
+        rows = _rows(content, file)
+        judges = sorted({row.judge for _, row in rows})
+        if judge is None and len(judges) > 1:
+            raise ConfigError(
+                f"{file} holds verdicts of {len(judges)} judges; choose one with judge=: {_named(judges)}"
+            )
+        if judge is not None and judge not in judges:
+            raise ConfigError(f"{file} holds no verdicts of judge {judge!r}; it has: {_named(judges)}")
+        self._file, self._given = file, judge
+        self._judge = judge if judge is not None else (judges or [""])[0]
+        self._sha = sha256_of(content)
+        self._found: dict[tuple[str, str], Answer] = {}
+        self._tasks: set[Task] = set()
+        for number, row in rows:
+            if row.judge == self._judge:
+                self._add(number, row)
+
+    @property
+    def name(self) -> str:
+        """`recorded(file=PATH)`, with the judge where one was chosen."""
+        chosen = {} if self._given is None else {"judge": self._given}
+        return str(Spec("recorded", (), {"file": str(self._file), **chosen}))
+
+    def key(self, task: Task) -> str:
+        """The recorded judge and the hash of the file; empty for a task of which the file has nothing."""
+        if task not in self._tasks:
+            return ""
+        return str(Spec("recorded", (), {"task": task, "file": self._sha[:12], "judge": self._judge}))
+
+    async def judge(self, question: Question) -> tuple[Answer, ...]:
+        """The recorded answers in the order of the question's facts; those of one judge's other subjects follow."""
+        key, sha = self.key(question.task), question_sha(question)
+        known = {subject: answer for (of, subject), answer in self._found.items() if of == sha} if key else {}
+        wanted = _subjects(question, known)
+        missing = Answer(_NOT_RECORDED, None, status="not_applicable")
+        return tuple(_with(known.get(subject, missing), subject, key) for subject in wanted)
+
+    def _add(self, number: int, row: AnswerRow) -> None:
+        asked = row.question.question() if row.question is not None else None
+        sha = row.question_sha or (question_sha(asked) if asked is not None else "")
+        place = (sha, row.subject)
+        answer = Answer(
+            row.label,
+            _score(self._file, number, row),
+            row.subject,
+            row.status,
+            prompt_sha=row.prompt_sha,
+            raw=row.raw,
+            quote=row.quote,
+            agreement=row.agreement,
+            flags=row.flags,
+        )
+        before = self._found.setdefault(place, answer)
+        if (before.label, before.status) != (answer.label, answer.status):
+            raise DataError(
+                "the same question is answered in two ways",
+                file=self._file,
+                record=f"line {number}",
+                field="label",
+                seen=row.label,
+                fix=f"an earlier line says {before.label!r}; keep one, or tell the judges apart in the field judge",
+            )
+        self._tasks.add(row.task)
+
+
+def recorded(*, file: str, judge: str | None = None) -> RecordedJudge:
+    """The factory behind the name `recorded`.
+
+    Args:
+        file: JSON lines of `AnswerRow`.
+        judge: Whose rows.
+    """
+    return RecordedJudge(Path(str(file)), judge if judge is None else str(judge))
+
+
+def _rows(content: bytes, file: Path) -> list[tuple[int, AnswerRow]]:
+    try:
+        lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError("not UTF-8", file=file, record=f"byte {error.start}", fix="save it as UTF-8") from error
+    return [(number, _row(line, number, file)) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _row(line: str, number: int, file: Path) -> AnswerRow:
+    place = f"line {number}"
+    try:
+        row = AnswerRow.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or None
+        raise DataError(first["msg"], file=file, record=place, field=field, seen=first["input"]) from error
+    if row.question_sha is None and row.question is None:
+        fix = "give the question in full, or the hash that `recording` wrote"
+        raise DataError("a row without a question", file=file, record=place, field="question_sha", fix=fix)
+    if row.question is not None:
+        sha = question_sha(row.question.question())
+        if row.question.task != row.task or row.question_sha not in (None, sha):
+            raise DataError(
+                "question and row do not fit", file=file, record=place, field="question_sha", seen=row.question_sha,
+                fix="the task must be the same, and the hash that of the question; leave question_sha out",
+            )  # fmt: skip
+    return row
+
+
+def _score(file: Path, number: int, row: AnswerRow) -> float | None:
+    if row.status != "scored":
+        return None
+    score = label_score(row.task, row.label, row.subject)
+    if score is None or row.score not in (None, score):
+        field, seen = ("label", row.label) if score is None else ("score", row.score)
+        known = ", ".join(f"{label} ({value:g})" for label, value in LABELS[row.task].items())
+        raise DataError(
+            f"no {field} of task {row.task}", file=file, record=f"line {number}", field=field, seen=seen,
+            fix=f"labels are: {known}",
+        )  # fmt: skip
+    return score
+
+
+def _subjects(question: Question, known: Mapping[str, Answer]) -> list[str]:
+    """Every fact asked about where the answer is one per fact, else what is recorded, else the reply."""
+    facts = [fact.fact_id for fact in question.facts] if question.task in ("use", "coverage", "references") else []
+    return list(dict.fromkeys((*facts, *known))) or ["reply"]
+
+
+def _with(answer: Answer, subject: str, key: str) -> Answer:
+    return Answer(
+        answer.label, answer.score, subject, answer.status, key, answer.prompt_sha, answer.raw, answer.quote,
+        answer.agreement, answer.flags,
+    )  # fmt: skip
+
+
+def _named(judges: list[str]) -> str:
+    return ", ".join(repr(judge) for judge in judges) or "none"

@@ -1,0 +1,137 @@
+"""A judge's answers as rows of a file, each under the hash of its question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from mnemoscope.core.identity import canonical_json, sha256_of
+from mnemoscope.evaluators.judges.question import Answer, Fact, Question, Task
+from mnemoscope.evaluators.verdict import VerdictStatus
+
+__all__ = ["AnswerRow", "AskedQuestion", "answer_rows", "question_sha"]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AskedFact(_Row):
+    """One fact of a question."""
+
+    fact_id: str
+    """The id under which its answer is joined."""
+    text: str
+    """The fact."""
+
+
+class AskedQuestion(_Row):
+    """A question in full, as `Question` has it, so that people can read and label it."""
+
+    task: Task
+    """What is judged."""
+    reply: str
+    """The visible reply."""
+    utterance: str = ""
+    """What the reply answers."""
+    speaker: str = ""
+    """Who said the utterance."""
+    facts: tuple[AskedFact, ...] = ()
+    """The facts asked about."""
+    expected: str = ""
+    """What should be said or recalled."""
+    premise: str = ""
+    """What the user asserts wrongly."""
+    context: str = ""
+    """The memory block."""
+    rubric: str = ""
+    """What is asked of the reply."""
+    other: str = ""
+    """The second reply of a pair."""
+
+    def question(self) -> Question:
+        """The question that a judge is asked."""
+        fields = self.model_dump(exclude={"facts"})
+        return Question(**fields, facts=tuple(Fact(fact.fact_id, fact.text) for fact in self.facts))
+
+
+class AnswerRow(_Row):
+    """One answer about one subject of one question."""
+
+    question_sha: str | None = None
+    """`question_sha` of the question; or give the question itself."""
+    question: AskedQuestion | None = None
+    """The question in full; the first row of each question is enough, and none is needed beside the hash."""
+    task: Task
+    """What is judged."""
+    subject: str = "reply"
+    """`reply`, a fact's id, an axis, or `others`."""
+    label: str
+    """A label of the task, or the reason why there is none."""
+    score: float | None = None
+    """Optional: the label says it; another score than the label's is refused."""
+    status: VerdictStatus = "scored"
+    """Whether there is a score."""
+    judge: str = ""
+    """Who judged: a judge's key, or a person."""
+    quote: str = ""
+    """Words of the reply that the answer rests on."""
+    agreement: float | None = None
+    """Share of the votes for this label, 0–1."""
+    flags: tuple[str, ...] = ()
+    """What a reader should look at."""
+    prompt_sha: str = ""
+    """Hash of the prompt that was sent."""
+    raw: str = ""
+    """What the judge said, as received."""
+    id: str = ""
+    """The writer's own name for the row; not read."""
+
+
+def question_sha(question: Question) -> str:
+    """sha256 of everything that a judge sees: equal questions, and only these, have one hash."""
+    facts = [[fact.fact_id, fact.text] for fact in question.facts]
+    texts = (question.reply, question.utterance, question.speaker, question.expected, question.premise)
+    rest = (question.context, question.rubric, question.other)
+    written = canonical_json(["question-1", question.task, *texts, *rest, facts])
+    return sha256_of(written.encode(errors="surrogatepass"))
+
+
+def answer_rows(question: Question, answers: Sequence[Answer]) -> Iterator[AnswerRow]:
+    """Answers as rows; the first one holds the question.
+
+    Args:
+        question: What was asked.
+        answers: All answers to it.
+    """
+    sha = question_sha(question)
+    facts = tuple(AskedFact(fact_id=fact.fact_id, text=fact.text) for fact in question.facts)
+    asked = AskedQuestion(
+        task=question.task,
+        reply=question.reply,
+        utterance=question.utterance,
+        speaker=question.speaker,
+        facts=facts,
+        expected=question.expected,
+        premise=question.premise,
+        context=question.context,
+        rubric=question.rubric,
+        other=question.other,
+    )
+    for place, answer in enumerate(answers):
+        yield AnswerRow(
+            question_sha=sha,
+            question=asked if place == 0 else None,
+            task=question.task,
+            subject=answer.subject,
+            label=answer.label,
+            score=answer.score,
+            status=answer.status,
+            judge=answer.judge_key,
+            quote=answer.quote,
+            agreement=answer.agreement,
+            flags=answer.flags,
+            prompt_sha=answer.prompt_sha,
+            raw=answer.raw,
+        )
