@@ -1,6 +1,6 @@
 # Set-up and daily commands. Needs only Python 3.11+ and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint lock bench clean
+.PHONY: help install demo test test-all lint docs lock bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -46,6 +46,9 @@ lint: $(VENV)/.dev ## Format check, lint, types, layer rules
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/.core ## Write the pages that are made from docstrings
+	@$(BIN)/python -m mnemoscope.evaluators.metrics.page > docs/metrics.md
 
 lock: $(VENV)/.build ## Resolve the dependencies again and write requirements/*.txt with hashes
 	@set -e; flags="--quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"; \

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from collections.abc import Sequence
-from typing import Annotated, Protocol, TypedDict
+from typing import Annotated, NamedTuple, Protocol, TypedDict
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from mnemoscope.core.ports import Use, UseDetector
+from mnemoscope.core.errors import BudgetStop
+from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.metrics.metric import Metric, failure
+from mnemoscope.evaluators.judges.judge import Answers, Judge
+from mnemoscope.evaluators.judges.question import Answer, Question, Task
+from mnemoscope.evaluators.metrics.metric import Judged, Metric, failure, tasks_of
 from mnemoscope.evaluators.verdict import Verdict
 
-__all__ = ["EvaluationState", "Evaluator"]
+__all__ = ["Evaluation", "EvaluationState", "Evaluator"]
+
+
+class Evaluation(NamedTuple):
+    """All verdicts on one cell, sorted by metric and subject, and what judging it cost."""
+
+    verdicts: tuple[Verdict, ...]
+    usage: Usage
 
 
 class EvaluationState(TypedDict, total=False):
     """One evaluation. Gold is in `case`: this state type is never that of an assistant."""
 
     case: EvaluationCase
-    detector: UseDetector
+    asked: _Asked
     found: Annotated[list[Verdict], operator.add]
     verdicts: tuple[Verdict, ...]
 
@@ -31,52 +42,74 @@ class _Node(Protocol):
     async def __call__(self, state: EvaluationState) -> EvaluationState: ...
 
 
-class _Once:
-    """A detector that answers each pair of texts once per evaluation, whoever asks."""
+class _Asked:
+    """The questions of one evaluation: each is put to the judge once, whichever families ask it."""
 
-    def __init__(self, detector: UseDetector) -> None:
-        self._detector = detector
-        self._known: dict[tuple[str, str], Use] = {}
-        self.key = detector.key
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._answers: dict[Question, asyncio.Task[tuple[Answer, ...]]] = {}
 
-    def detect(self, reply: str, fact: str) -> Use:
-        """As the detector behind it."""
-        pair = (reply, fact)
-        if (use := self._known.get(pair)) is None:
-            use = self._known[pair] = self._detector.detect(reply, fact)
-        return use
+    async def answers(self, questions: Sequence[Question]) -> Answers:
+        """Answers to all of the questions; those that are new are asked at the same time."""
+        for question in questions:
+            if question not in self._answers:
+                task = self._answers[question] = asyncio.ensure_future(self._ask(question))
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, whoever awaits it
+        return Answers({question: await self._answers[question] for question in questions})
+
+    def usage(self) -> Usage:
+        """What all answers cost."""
+        done = (answer.usage for task in self._answers.values() for answer in task.result())
+        return sum(done, Usage())
+
+    async def _ask(self, question: Question) -> tuple[Answer, ...]:
+        try:
+            return await self._judge.judge(question)
+        except BudgetStop:
+            raise
+        except Exception as error:  # a judge's failure is an answer, never the end of its siblings
+            said = f"{type(error).__name__}: {error}"
+            key = self._judge.key(question.task)
+            return (Answer(f"judge-error:{type(error).__name__}", None, status="error", judge_key=key, raw=said),)
 
 
 class Evaluator:
     """Scores cells with a fixed set of metrics.
 
-    The graph is compiled once. Its dispatch sends the case to one node per family of metrics that apply; nodes never
-    raise, because one failing branch would discard its siblings: a metric that fails gives a verdict with status
-    `error`. Merged verdicts are sorted by metric and subject.
+    The graph is compiled once. Its dispatch sends the case to one node per family of metrics that apply; a node asks
+    the judge what its metrics need to know and has them conclude. Nodes never raise, because one failing branch would
+    discard its siblings: a metric that fails gives a verdict with status `error`. Merged verdicts are sorted by metric
+    and subject.
 
     Args:
         metrics: The metrics; names are unique.
-        detector: The scoring detector.
+        judge: Answers the questions of those that are judged.
     """
 
-    def __init__(self, metrics: Sequence[Metric], detector: UseDetector) -> None:
-        self.metrics = tuple(metrics)
-        self.detector = detector
+    def __init__(self, metrics: Sequence[Metric], judge: Judge) -> None:
+        lacking = {m.name: tuple(sorted(t for t in tasks_of(m) if not judge.key(t))) for m in metrics}
+        self.left_out: dict[str, tuple[Task, ...]] = {name: tasks for name, tasks in lacking.items() if tasks}
+        """Metrics that this judge cannot serve, with the tasks that it cannot do."""
+        self.metrics = tuple(m for m in metrics if m.name not in self.left_out)
+        self.judge = judge
         self._families = {
             family: tuple(m for m in self.metrics if _family(m) == family)
             for family in dict.fromkeys(_family(m) for m in self.metrics)
         }
         self._graph = self._compile()
 
-    async def evaluate(self, case: EvaluationCase) -> tuple[Verdict, ...]:
-        """All verdicts on one cell, sorted by metric and subject.
+    async def evaluate(self, case: EvaluationCase) -> Evaluation:
+        """Evaluate one cell.
 
         A failed cell gives one verdict per metric that applies: an error labelled with the cause, or the exclusion of a
         probe that the metric leaves out whatever the reply.
+
+        Raises:
+            BudgetStop: The judge may not be asked any more.
         """
-        state = await self._graph.ainvoke({"case": case, "detector": _Once(self.detector), "found": []})
-        verdicts: tuple[Verdict, ...] = state["verdicts"]
-        return verdicts
+        asked = _Asked(self.judge)
+        state = await self._graph.ainvoke({"case": case, "asked": asked, "found": []})
+        return Evaluation(state["verdicts"], asked.usage())
 
     def draw_mermaid(self) -> str:
         """The graph as Mermaid text."""
@@ -94,7 +127,7 @@ class Evaluator:
 
     def _dispatch(self, state: EvaluationState) -> list[Send] | str:
         case = state["case"]
-        payload = {"case": case, "detector": state["detector"]}
+        payload = {"case": case, "asked": state["asked"]}
         sends = [
             Send(family, payload)
             for family, metrics in self._families.items()
@@ -111,9 +144,10 @@ def _family(metric: Metric) -> str:
 def _family_node(metrics: tuple[Metric, ...]) -> _Node:
     # a coroutine, so that LangGraph runs it here: handing short rules to its thread pool costs more than they do
     async def evaluate_family(state: EvaluationState) -> EvaluationState:
-        case, detector = state["case"], state["detector"]
-        found = [v for metric in metrics if _applies(metric, case) for v in _verdicts(metric, case, detector)]
-        return {"found": found}
+        case, asked = state["case"], state["asked"]
+        wanted = [metric for metric in metrics if _applies(metric, case)]
+        answers = await asked.answers([q for metric in wanted for q in _questions(metric, case)])
+        return {"found": [v for metric in wanted for v in _verdicts(metric, case, answers)]}
 
     return evaluate_family
 
@@ -129,14 +163,23 @@ def _applies(metric: Metric, case: EvaluationCase) -> bool:
         return True
 
 
-def _verdicts(metric: Metric, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+def _questions(metric: Metric, case: EvaluationCase) -> Sequence[Question]:
+    if not isinstance(metric, Judged) or case.reply.status == "error":
+        return ()
+    try:
+        return metric.questions(case)
+    except Exception:  # the metric runs into it again, and it is recorded, in `_verdicts`
+        return ()
+
+
+def _verdicts(metric: Metric, case: EvaluationCase, answers: Answers) -> list[Verdict]:
     try:
         if not metric.applies(case.gold, case.probe):
             return []
         if case.reply.status == "error":
             error = case.reply.error or "error"
             return [failure(metric, case, f"answer-error:{error.partition(':')[0].strip() or 'error'}", error)]
-        return metric.evaluate(case, detector)
+        return metric.evaluate(case, answers)
     except Exception as error:  # a metric's failure is a verdict, never the end of its siblings
         cause = f"judge-error:{type(error).__name__}"
         return [Verdict(metric.name, "reply", cause, None, "error", raw=f"{type(error).__name__}: {error}")]

@@ -30,3 +30,8 @@ class Verdict:
     """What the judge said, as received; for rules, the figures behind the score."""
     quote: str = ""
     """Words of the visible reply that the verdict rests on."""
+    agreement: float | None = None
+    """Share of the judge's valid votes that gave this label, 0–1; None for one vote and for rules."""
+    flags: tuple[str, ...] = ()
+    """What a reader should look at: `injection`, `clipped`, `unfound-quote`, `cut-off`, `cue-without-fact`,
+    `shotgun`; `question.Answer` says what they mean."""

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.language.tokens import content_tokens
-from mnemoscope.core.ports import UseDetector
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.detectors.phrases import names_in, negates, refuses
+from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -128,7 +128,7 @@ class AnswerF1:
     def _read(self, gold: Gold) -> Gold:
         return gold.published or gold if self._published else gold
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
@@ -151,7 +151,7 @@ class Adversarial:
         """Unanswerable questions."""
         return probe.style == "question" and gold.unanswerable
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`."""
         reply = case.reply.visible_text
         score = float(answered_adversarially(reply))

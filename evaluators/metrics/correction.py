@@ -7,10 +7,11 @@
 - ``false-correction``, for probes without one: 1 where the reply corrects the user or contradicts what the history
   knows, else 0; lower is better.
 
-How truth is told from premise: by the words, numbers, dates and weekdays that only one of them holds. A reply that
-states both counts as corrected, because premises are quoted in order to correct them.
+The offline judge tells truth from premise by the words, numbers, dates and weekdays that only one of them holds. A
+reply that states both counts as corrected, because premises are quoted in order to correct them.
 
-Deviations: the published judge is a model; an indirect correction without the distinguishing words is not seen.
+Deviations: the published judge is a model; the offline one does not see an indirect correction without the
+distinguishing words.
 
 Trivial policies: always refusing scores 0.5 on `correction` and 0 on `false-correction`; correcting always scores 0 on
 `correction` (as a wrong correction) and 1 on `false-correction`; dumping the memory scores 1 and 0.
@@ -18,21 +19,16 @@ Trivial policies: always refusing scores 0.5 on `correction` and 0 on `false-cor
 
 from __future__ import annotations
 
-from mnemoscope.core.ports import UseDetector
+from collections.abc import Sequence
+
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.detectors.offline import examine
-from mnemoscope.evaluators.detectors.phrases import corrects, hedges, refuses
-from mnemoscope.evaluators.detectors.quantity import Quantities, read_quantities
-from mnemoscope.evaluators.detectors.reading import read_fact, read_reply
-from mnemoscope.evaluators.metrics.metric import scored
+from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.question import Fact, Question, Task
+from mnemoscope.evaluators.metrics.metric import concluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
 
-__all__ = ["Correction", "FalseCorrection", "correction_label"]
-
-_SCORES = {"corrected": 1.0, "vague": 0.5, "unaware": 0.0, "wrong correction": 0.0}
-_ENOUGH = 0.6
-_RULE = "correction-1"
+__all__ = ["Correction", "FalseCorrection"]
 
 
 class Correction:
@@ -41,21 +37,25 @@ class Correction:
     name = "correction"
     family = "correction"
     lower_is_better = False
+    tasks: frozenset[Task] = frozenset({"correction"})
 
     def applies(self, gold: Gold, probe: Probe) -> bool:
         """Probes in which the user asserts something that the history contradicts."""
         return gold.false_premise is not None
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
-        """One verdict on subject `reply`."""
+    def questions(self, case: EvaluationCase) -> Sequence[Question]:
+        """What does the reply make of the premise?"""
         premise = case.gold.false_premise
         if premise is None:
             return []
-        reply = case.reply.visible_text
-        use = detector.detect(reply, premise.truth)
-        label = "corrected" if use.used else correction_label(reply, premise.asserted, premise.truth)
-        key = f"{_RULE}+{detector.key}"
-        return [scored(self.name, _SCORES[label], label, judge_key=key, quote=use.quote)]
+        probe, reply = case.probe, case.reply.visible_text
+        return [
+            Question("correction", reply, probe.text, probe.speaker, expected=premise.truth, premise=premise.asserted)
+        ]
+
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
+        """One verdict on subject `reply`."""
+        return [concluded(self.name, answers.one(question)) for question in self.questions(case)]
 
 
 class FalseCorrection:
@@ -64,6 +64,7 @@ class FalseCorrection:
     name = "false-correction"
     family = "correction"
     lower_is_better = True
+    tasks: frozenset[Task] = frozenset({"objection"})
 
     def applies(self, gold: Gold, probe: Probe) -> bool:
         """Probes without a false premise whose user says something that could be contradicted."""
@@ -71,42 +72,11 @@ class FalseCorrection:
             gold.false_premise is None and not gold.unanswerable and probe.style in ("dialog", "implicit", "composed")
         )
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def questions(self, case: EvaluationCase) -> Sequence[Question]:
+        """Does the reply object to something?"""
+        facts = tuple(Fact(fact.fact_id, fact.text) for fact in case.gold.facts)
+        return [Question("objection", case.reply.visible_text, case.probe.text, case.probe.speaker, facts)]
+
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`."""
-        reply = case.reply.visible_text
-        against = [fact.fact_id for fact in case.gold.facts if examine(reply, fact.text).clash == "negation"]
-        label = "corrects" if corrects(reply) else "contradicts" if against else "none"
-        key = f"{_RULE}+{detector.key}"
-        return [scored(self.name, float(label != "none"), label, judge_key=key, figures={"facts": against})]
-
-
-def correction_label(reply: str, asserted: str, truth: str) -> str:
-    """What a reply makes of a false premise: `corrected`, `vague`, `unaware` or `wrong correction`."""
-    if not reply.strip():
-        return "unaware"
-    right, wrong = read_fact(truth), read_fact(asserted)
-    said_words = {token for s in read_reply(reply) for token, polarity in s.polarity.items() if False in polarity}
-    any_words = {token for s in read_reply(reply) for token in s.polarity_with_refusals}
-    said = read_quantities(reply)
-    only_true = {t: w for t, w in right.weights.items() if t not in wrong.weights}
-    only_false = set(wrong.weights) - set(right.weights)
-    marks = _marks(right.quantities) - _marks(wrong.quantities)
-    total = sum(only_true.values()) + 2.0 * len(marks)
-    found = sum(w for t, w in only_true.items() if t in said_words) + 2.0 * len(marks & _marks(said))
-    if total and found / total >= _ENOUGH:
-        return "corrected"
-    if hedges(reply) or refuses(reply):
-        return "vague"
-    third = _marks(said) - _marks(right.quantities) - _marks(wrong.quantities)
-    topic = set(right.weights) & set(wrong.weights) & any_words
-    if marks and third and topic:
-        return "wrong correction"
-    if corrects(reply):
-        return "vague" if not third else "wrong correction"
-    denied = only_false and only_false <= any_words and not only_false & said_words
-    return "vague" if denied else "unaware"
-
-
-def _marks(quantities: Quantities) -> frozenset[str]:
-    dates = {f"date {date}" for date in quantities.dates}
-    return frozenset(dates) | {f"number {n}" for n in quantities.numbers} | {f"day {d}" for d in quantities.weekdays}
+        return [concluded(self.name, answers.one(question)) for question in self.questions(case)]

@@ -1,17 +1,18 @@
-"""What a metric is: a named rule from one case to verdicts."""
+"""What a metric is: a named rule from one case, and a judge's answers where it needs some, to verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from mnemoscope.core.identity import canonical_json
-from mnemoscope.core.ports import UseDetector
 from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
 
-__all__ = ["Excluding", "Metric", "excluded", "failure", "rounded", "scored"]
+__all__ = ["Excluding", "Judged", "Metric", "concluded", "excluded", "failure", "rounded", "scored", "tasks_of"]
 
 
 @runtime_checkable
@@ -33,8 +34,25 @@ class Metric(Protocol):
     def applies(self, gold: Gold, probe: Probe) -> bool:
         """Whether the probe belongs to the metric's family; elsewhere nothing is emitted."""
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
-        """Verdicts on one case, in a fixed order; `not_applicable` with a reason where there is nothing to score."""
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
+        """Verdicts on one case, in a fixed order; `not_applicable` with a reason where there is nothing to score.
+
+        Args:
+            case: The cell.
+            answers: A judge's answers to the metric's own questions; empty for a metric that has none.
+        """
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A metric that rests on a judge: it says what it asks, and concludes from the answers without asking more."""
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        """Every task of its questions; a judge that cannot do one of them cannot serve the metric."""
+
+    def questions(self, case: EvaluationCase) -> Sequence[Question]:
+        """What must be judged to evaluate this case; empty where there is nothing to score."""
 
 
 @runtime_checkable
@@ -49,6 +67,40 @@ def failure(metric: Metric, case: EvaluationCase, cause: str, raw: str = "") -> 
     """What a metric that applies makes of a cell without a reply: its exclusion, else an error with the cause."""
     out = metric.exclusion(case) if isinstance(metric, Excluding) else None
     return out or Verdict(metric.name, "reply", cause, None, "error", raw=raw)
+
+
+def tasks_of(metric: Metric) -> frozenset[Task]:
+    """The tasks that a metric needs a judge for; none for a rule."""
+    return metric.tasks if isinstance(metric, Judged) else frozenset()
+
+
+def concluded(
+    metric: str, answer: Answer, *, subject: str = "reply", label: str = "", figures: Mapping[str, object] | None = None
+) -> Verdict:
+    """One answer as a verdict: its score where there is one, else its status and reason.
+
+    Args:
+        metric: The metric's name.
+        answer: A judge's answer.
+        subject: Of the verdict.
+        label: Instead of the answer's, where it is scored.
+        figures: What stands behind the score, as JSON in `raw`; None: what the judge said.
+    """
+    is_scored = answer.status == "scored"
+    score = rounded(answer.score) if is_scored and answer.score is not None else None
+    return Verdict(
+        metric,
+        subject,
+        (label if is_scored else "") or answer.label,
+        score,
+        answer.status,
+        judge_key=answer.judge_key,
+        prompt_sha=answer.prompt_sha,
+        raw=canonical_json(dict(figures)) if figures else answer.raw,
+        quote=answer.quote,
+        agreement=answer.agreement,
+        flags=answer.flags,
+    )
 
 
 def rounded(score: float) -> float:

@@ -27,9 +27,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from mnemoscope.core.errors import ConfigError
-from mnemoscope.core.ports import UseDetector
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.metrics._gold import (
     GoldUnits,
     expects_retrieval,
@@ -85,7 +85,7 @@ class _ByProvenance:
             return self._excluded(gold.reason, figures)
         return self._excluded("no history") if self._of_history and not case.history_units else None
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `retrieval`."""
         return [self.exclusion(case) or self._verdict(case, gold_units(case))]
 

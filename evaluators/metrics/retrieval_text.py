@@ -20,9 +20,9 @@ from typing import ClassVar
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.language.tokens import content_tokens
-from mnemoscope.core.ports import UseDetector
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.metrics._gold import expects_retrieval, gold_units
 from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.metrics.retrieval import label_of
@@ -52,7 +52,7 @@ class _ByText:
         """Probes without gold text that could be found."""
         return None if (reason := self._reason(case)) is None else self._excluded(reason)
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `retrieval`."""
         if (out := self.exclusion(case)) is not None:
             return [out]

@@ -9,35 +9,60 @@ section 4):
   every item with nice memories, whether or not its must memories are used; items without an irrelevant memory stay in.
 - ``pes`` (proactive enrichment score): ``#{N ≠ ∅, M ⊆ U, U ∩ N ≠ ∅} / #{N ≠ ∅, M ⊆ U}``. The condition depends on the
   system, so its denominator does too; for items without must memories it always holds.
-- ``use``: one verdict per memory, 1 where it is used; what the three above are made of.
+- ``smc-must``: ``#{M ≠ ∅, M ⊆ U} / #{M ≠ ∅}``; ``smc-no-irr``: ``#{U ∩ I = ∅}`` over all items of `smc`; and
+  ``nice-rate``: ``#{N ≠ ∅, U ∩ N ≠ ∅} / #{N ≠ ∅}``. The three conditions of `smc` apart: an item passes where all that
+  apply to it hold, so they tell which one a system fails on, and whether it pays for a nice memory that the moment did
+  not ask for. `nice-rate` is `pes` without its condition, and has one denominator for all systems.
+- ``use``: one verdict per memory, 1 where it is used; what all the others are made of.
 
-``of=reply`` (default) decides use with the detector from the reply's visible text and the memory's text, and nothing
-else. ``of=plan`` takes the memories of the plan's must and nice slots, silent ones left out, as used: a figure of
-selection, not of generation, and never to be put beside published ones.
+``of=reply`` (default) has the judge decide use from the reply's visible text and the memory's text, and nothing else.
+``of=plan`` takes the memories of the plan's must and nice slots, silent ones left out, as used: a figure of selection,
+not of generation, and never to be put beside published ones.
+
+Votes are the judge's: ``--judge "llm(votes=3)"`` is the published setting, which `llm` takes for use anyway, and the
+judge key beside every figure says how many there were. ``smc(votes=3)`` is refused and says so.
 
 Deviations: the published judge is a model with three votes that must quote. The exact published formula of PES is
 unverified; this one follows the paper's words.
 
-Trivial policies: using nothing gives SMC 0, CIR 0; using everything gives PES 1, CIR 1 (where I is not empty) and
-SMC only where I is empty; an oracle gives 1, 1, 0.
+Trivial policies: using nothing gives SMC 0, CIR 0 and `smc-no-irr` 1; using everything gives PES 1, CIR 1 (where I is
+not empty), `smc-must` and `nice-rate` 1, and SMC only where I is empty; an oracle gives SMC 1, PES 1, CIR 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import ItemId
-from mnemoscope.core.ports import UseDetector
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.metrics.metric import excluded, scored
+from mnemoscope.evaluators.judges.judge import Answers, unscored, use_question
+from mnemoscope.evaluators.judges.question import Question, Task
+from mnemoscope.evaluators.metrics.metric import concluded, excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.graphs.plan import ResponsePlan
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.records import Gold, MemoryRole, Probe
 
-__all__ = ["Cir", "Pes", "Smc", "Use", "cir_of", "pes_of", "planned_sources", "smc_of"]
+__all__ = [
+    "Cir",
+    "NiceRate",
+    "Pes",
+    "Smc",
+    "SmcMust",
+    "SmcNoIrr",
+    "Use",
+    "cir_of",
+    "labelled_pool",
+    "of_role",
+    "pes_of",
+    "planned_sources",
+    "smc_of",
+]
+
+_PLAN_KEY = "plan-1"
 
 
 def smc_of(must: set[str], nice: set[str], irr: set[str], used: set[str]) -> bool | None:
@@ -82,26 +107,47 @@ class _Strategic:
 
     def exclusion(self, case: EvaluationCase) -> Verdict | None:
         """Pools without the memories that the metric is about."""
-        if any(_of_role(case.gold, role) for role in self._needs):
+        if any(of_role(case.gold, role) for role in self._needs):
             return None
         return excluded(self.name, f"no {' or '.join(self._needs)} memory in the pool", subject=self.of)
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    @property
+    def tasks(self) -> frozenset[Task]:
+        """A plan is read, not judged."""
+        return frozenset({"use"}) if self.of == "reply" else frozenset()
+
+    def questions(self, case: EvaluationCase) -> Sequence[Question]:
+        """Is each memory of the pool used?"""
+        if self.of == "plan" or self.exclusion(case) is not None:
+            return []
+        return [use_question(case.reply.visible_text, text) for text in labelled_pool(case).values()]
+
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply` or `plan`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        if self.of == "plan" and case.reply.plan is None:
-            return [excluded(self.name, "no plan", subject="plan", judge_key="plan-1")]
-        key = detector.key if self.of == "reply" else "plan-1"
-        used = used_in_reply(case, detector) if self.of == "reply" else used_in_plan(case)
-        passed, label = self._outcome(case.gold, used)
+        return [self._of_plan(case) if self.of == "plan" else self._of_reply(case, answers)]
+
+    def _of_plan(self, case: EvaluationCase) -> Verdict:
+        if case.reply.plan is None:
+            return excluded(self.name, "no plan", subject="plan", judge_key=_PLAN_KEY)
+        return self._verdict(case.gold, used_in_plan(case), _PLAN_KEY)
+
+    def _of_reply(self, case: EvaluationCase, answers: Answers) -> Verdict:
+        found = {i: answers.use(case.reply.visible_text, text) for i, text in labelled_pool(case).items()}
+        if (out := unscored(self.name, found.values())) is not None:
+            return out
+        key = next((answer.judge_key for answer in found.values()), "")
+        return self._verdict(case.gold, {i for i, answer in found.items() if answer.score}, key)
+
+    def _verdict(self, gold: Gold, used: set[str], key: str) -> Verdict:
+        passed, label = self._outcome(gold, used)
         if passed is None:
-            return [excluded(self.name, label, subject=self.of, judge_key=key, figures={"used": len(used)})]
+            return excluded(self.name, label, subject=self.of, judge_key=key, figures={"used": len(used)})
         counts: dict[str, object] = {
-            role: f"{len(_of_role(case.gold, role) & used)}/{len(_of_role(case.gold, role))}"
-            for role in ("must", "nice", "irr")
+            role: f"{len(of_role(gold, role) & used)}/{len(of_role(gold, role))}" for role in ("must", "nice", "irr")
         }
-        return [scored(self.name, float(passed), label, subject=self.of, judge_key=key, figures=counts)]
+        return scored(self.name, float(passed), label, subject=self.of, judge_key=key, figures=counts)
 
     def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
         raise NotImplementedError
@@ -113,8 +159,13 @@ class Smc(_Strategic):
     _base = "smc"
     _needs = ("must", "nice")
 
+    def __init__(self, of: str = "reply", votes: int | None = None) -> None:
+        if votes is not None:
+            raise ConfigError(f"votes are the judge's: ask for --metric smc and --judge 'llm(votes={votes})'")
+        super().__init__(of)
+
     def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
-        must, nice, irr = (_of_role(gold, role) for role in ("must", "nice", "irr"))
+        must, nice, irr = (of_role(gold, role) for role in ("must", "nice", "irr"))
         passed = smc_of(must, nice, irr, used)
         if not must <= used:
             label = "must missing"
@@ -125,13 +176,45 @@ class Smc(_Strategic):
         return passed, label
 
 
+class SmcMust(_Strategic):
+    """`smc-must`: every must memory is used, where there is one; the first condition of `smc`."""
+
+    _base = "smc-must"
+    _needs = ("must",)
+
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
+        passed = of_role(gold, "must") <= used
+        return passed, "all must used" if passed else "must missing"
+
+
+class SmcNoIrr(_Strategic):
+    """`smc-no-irr`: no irrelevant memory is used; the condition of `smc` that every item has."""
+
+    _base = "smc-no-irr"
+    _needs = ("must", "nice")
+
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
+        passed = not of_role(gold, "irr") & used
+        return passed, "clean" if passed else "irrelevant used"
+
+
+class NiceRate(_Strategic):
+    """`nice-rate`: some nice memory is used, where there is one; the last condition of `smc`."""
+
+    _base = "nice-rate"
+
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
+        passed = bool(of_role(gold, "nice") & used)
+        return passed, "nice used" if passed else "nice missing"
+
+
 class Pes(_Strategic):
     """`pes`: proactive enrichment, where must is satisfied and nice memories exist."""
 
     _base = "pes"
 
     def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
-        passed = pes_of(_of_role(gold, "must"), _of_role(gold, "nice"), used)
+        passed = pes_of(of_role(gold, "must"), of_role(gold, "nice"), used)
         return passed, "must not satisfied" if passed is None else "enriched" if passed else "plain"
 
 
@@ -142,7 +225,7 @@ class Cir(_Strategic):
     lower_is_better = True
 
     def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
-        passed = cir_of(_of_role(gold, "nice"), _of_role(gold, "irr"), used)
+        passed = cir_of(of_role(gold, "nice"), of_role(gold, "irr"), used)
         return passed, "intrusion" if passed else "clean"
 
 
@@ -155,31 +238,15 @@ class Use(_Strategic):
     def __init__(self) -> None:
         super().__init__("reply")
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict per pool item, in the pool's order."""
-        verdicts = []
-        for item_id, text in case.pool_texts.items():
-            if (role := case.gold.roles.get(ItemId(item_id))) is None:
-                continue
-            use = detector.detect(case.reply.visible_text, text)
-            verdicts.append(
-                scored(
-                    self.name,
-                    float(use.used),
-                    "used" if use.used else "unused",
-                    subject=item_id,
-                    judge_key=detector.key,
-                    quote=use.quote,
-                    figures={"role": role, "coverage": use.score},
-                )
-            )
-        return verdicts
-
-
-def used_in_reply(case: EvaluationCase, detector: UseDetector) -> set[str]:
-    """Pool items that the visible reply uses."""
-    text = case.reply.visible_text
-    return {item_id for item_id, fact in case.pool_texts.items() if detector.detect(text, fact).used}
+        if (out := self.exclusion(case)) is not None:
+            return [out]
+        reply = case.reply.visible_text
+        return [
+            concluded(self.name, answers.use(reply, text), subject=item_id)
+            for item_id, text in labelled_pool(case).items()
+        ]
 
 
 def used_in_plan(case: EvaluationCase) -> set[str]:
@@ -197,5 +264,11 @@ def planned_sources(plan: ResponsePlan | None, items: tuple[MemoryItem, ...]) ->
     return frozenset(planned) | sources
 
 
-def _of_role(gold: Gold, role: MemoryRole) -> set[str]:
+def labelled_pool(case: EvaluationCase) -> dict[str, str]:
+    """Texts of the pool items that have a role, by id, in the pool's order."""
+    return {item_id: text for item_id, text in case.pool_texts.items() if ItemId(item_id) in case.gold.roles}
+
+
+def of_role(gold: Gold, role: MemoryRole) -> set[str]:
+    """Ids of the pool items that have this role."""
     return {item_id for item_id, its_role in gold.roles.items() if its_role == role}

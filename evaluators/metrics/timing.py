@@ -9,8 +9,8 @@ fact is *due* where an open window holds the moment and no closed one does.
   open windows, or in a `closed` one
 - not due and not mentioned: `quiet`, 1
 
-A mention is what the detector finds in the visible text. Cases are labelled moments, which are common in benchmarks and
-rare in life: precision there is not precision at 14 moments per 1,000 turns. After MemUse (arXiv 2608.24189), where
+A mention is what the judge finds used in the visible text. Cases are labelled moments, which are common in benchmarks
+and rare in life: precision there is not precision at 14 moments per 1,000 turns. After MemUse (arXiv 2608.24189), where
 mistimed recalls cost 0.48 standard deviations of satisfaction; it publishes no such score.
 
 Trivial policies: never mentioning scores the share of facts that are not due, always mentioning the share that are.
@@ -19,10 +19,12 @@ Trivial policies: never mentioning scores the share of facts that are not due, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from mnemoscope.core.ports import UseDetector
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.metrics.metric import scored
+from mnemoscope.evaluators.judges.judge import Answers, use_question
+from mnemoscope.evaluators.judges.question import Question, Task
+from mnemoscope.evaluators.metrics.metric import concluded, rounded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe, Window
 
@@ -35,38 +37,42 @@ class Timing:
     name = "timing"
     family = "timing"
     lower_is_better = False
+    tasks: frozenset[Task] = frozenset({"use"})
 
     def applies(self, gold: Gold, probe: Probe) -> bool:
         """Probes whose gold has windows."""
         return bool(gold.windows)
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
-        """One verdict per fact, subject its id, in the gold's order of facts."""
-        moment = moment_of(case.probe)
-        texts = {fact.fact_id: fact.text for fact in case.gold.facts}
+    def questions(self, case: EvaluationCase) -> Sequence[Question]:
+        """Is each fact that has windows brought up?"""
+        texts = _texts(case.gold)
+        return [use_question(case.reply.visible_text, texts[f]) for f in _with_windows(case.gold) if f in texts]
+
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
+        """One verdict per fact, subject its id, in the order in which the windows name them."""
+        moment, texts = moment_of(case.probe), _texts(case.gold)
         verdicts = []
-        for fact_id in dict.fromkeys(window.fact_id for window in case.gold.windows):
+        for fact_id in _with_windows(case.gold):
             if fact_id not in texts:
-                verdicts.append(
-                    Verdict(self.name, fact_id, "window of an unknown fact", None, "invalid", judge_key=detector.key)
-                )
+                verdicts.append(Verdict(self.name, fact_id, "window of an unknown fact", None, "invalid"))
                 continue
             place = place_of(moment, [w for w in case.gold.windows if w.fact_id == fact_id])
-            use = detector.detect(case.reply.visible_text, texts[fact_id])
-            due = place == "open"
-            label = ("on-time" if due else "mistimed") if use.used else ("missed" if due else "quiet")
-            verdicts.append(
-                scored(
-                    self.name,
-                    float(use.used == due),
-                    label,
-                    subject=fact_id,
-                    judge_key=detector.key,
-                    quote=use.quote,
-                    figures={"place": place, "moment": moment},
-                )
+            answer = answers.use(case.reply.visible_text, texts[fact_id])
+            used, due = bool(answer.score), place == "open"
+            label = ("on-time" if due else "mistimed") if used else ("missed" if due else "quiet")
+            verdict = concluded(
+                self.name, answer, subject=fact_id, label=label, figures={"place": place, "moment": moment}
             )
+            verdicts.append(replace(verdict, score=None if verdict.score is None else rounded(used == due)))
         return verdicts
+
+
+def _texts(gold: Gold) -> dict[str, str]:
+    return {fact.fact_id: fact.text for fact in gold.facts}
+
+
+def _with_windows(gold: Gold) -> list[str]:
+    return list(dict.fromkeys(window.fact_id for window in gold.windows))
 
 
 def place_of(moment: int, windows: Sequence[Window]) -> str:

@@ -7,10 +7,13 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from mnemoscope.evaluators.aggregate import MetricRow, PairRow, ProbeFacts, ScoreRow, aggregate
+from mnemoscope.evaluators.aggregate import MACRO, MetricRow, PairRow, ProbeFacts, ScoreRow, aggregate
+from mnemoscope.evaluators.statistics.bootstrap import resample_counts
 from mnemoscope.evaluators.statistics.intervals import wilson
 
 
@@ -101,14 +104,13 @@ def test_several_verdicts_on_a_cell_are_one_score() -> None:
     assert (figure.value, figure.n_expected, figure.n_scored, figure.n_error) == (0.75, 3, 2, {"boom": 1})
 
 
-def test_strata_benchmark_evidence_and_calibration() -> None:
+def test_strata_benchmark_and_evidence() -> None:
     probes = {("s", "p0"): ProbeFacts("c0", ("hard",), "x"), ("s", "p1"): ProbeFacts("c1", ("easy",), "y")}
     rows = [row("a", "p0", 0.0), row("a", "p1", 1.0)]
-    found = aggregate(rows, probes, evidence={"a": "twin"}, kappa={"j1": 0.8}, resamples=200)
+    found = aggregate(rows, probes, evidence={"a": "twin"}, resamples=200)
     assert [r.stratum for r in found.metrics] == ["all", "easy", "hard", "x", "y"]
     assert {r.stratum: r.value for r in found.metrics} == {"all": 0.5, "easy": 1.0, "hard": 0.0, "x": 0.0, "y": 1.0}
-    assert (found.metrics[0].evidence, found.metrics[0].kappa, found.metrics[0].judge_key) == ("twin", 0.8, "j1")
-    assert aggregate(rows, probes, resamples=200).metrics[0].kappa is None
+    assert (found.metrics[0].evidence, found.metrics[0].judge_key) == ("twin", "j1")
 
 
 def test_the_whole_is_the_micro_rate_and_strata_are_their_own(case_dir: Callable[[str], Path]) -> None:
@@ -232,3 +234,68 @@ def test_a_whole_benchmark_in_seconds() -> None:
     found = aggregate(rows, probes)
     assert time.process_time() - start < 30
     assert len(found.metrics) == 7 * 25 * 8
+
+
+def kinds(case_dir: Callable[[str], Path]) -> tuple[list[ScoreRow], dict[tuple[str, str], ProbeFacts], dict[str, Any]]:
+    folder = case_dir("MT-04")
+    counts = json.loads((folder / "counts.json").read_text(encoding="utf-8"))
+    rows, probes = [], {}
+    for kind, count in counts.items():
+        for i in range(count["n"]):
+            probes["s", f"{kind}{i}"] = ProbeFacts(f"c{i % 4}", (kind,), "all")
+            rows.append(row("a", f"{kind}{i}", float(i < count["correct"])))
+    return rows, probes, json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+
+
+def test_micro_and_macro_are_two_named_rows(case_dir: Callable[[str], Path]) -> None:
+    rows, probes, expected = kinds(case_dir)
+    found = aggregate(rows, probes, categories=tuple(expected["per_type"]), resamples=500).metrics
+    assert [r.stratum for r in found] == ["all", *sorted(expected["per_type"]), MACRO]
+    micro, macro = found[0], found[-1]
+    assert (micro.value, macro.value) == (expected["overall_micro"], expected["task_averaged_macro"])
+    assert (macro.n_expected, macro.n_scored, macro.clusters, macro.interval) == (40, 40, 4, "cluster-bootstrap")
+    assert macro.low is not None and macro.high is not None and macro.low < 0.6 < macro.high
+    assert MACRO not in {r.stratum for r in aggregate(rows, probes, resamples=100).metrics}
+    one = aggregate(rows, probes, categories=("multi-session",), resamples=100).metrics
+    assert MACRO not in {r.stratum for r in one}, "one category has no mean over categories"
+
+
+def test_the_macro_interval_is_that_of_the_mean_of_ratios(case_dir: Callable[[str], Path]) -> None:
+    rows, probes, expected = kinds(case_dir)
+    names = tuple(expected["per_type"])
+    macro = aggregate(rows, probes, categories=names, resamples=400, seed=3).metrics[-1]
+    sums, sizes = np.zeros((4, 3)), np.zeros((4, 3))
+    for entry in rows:
+        facts_of = probes[entry.scenario_id, entry.probe_id]
+        place = int(facts_of.cluster[1:]), names.index(facts_of.strata[0])
+        sums[place] += entry.score or 0.0
+        sizes[place] += 1
+    counts = resample_counts(4, 400, 3).astype(float)
+    with np.errstate(invalid="ignore"):
+        drawn = ((counts @ sums) / (counts @ sizes)).mean(axis=1)
+    kept = drawn[~np.isnan(drawn)]
+    assert len(kept) < 400, "draws without one of the types are left out"
+    assert (macro.low, macro.high) == tuple(round(float(q), 6) for q in np.quantile(kept, [0.025, 0.975]))
+
+
+def test_a_category_without_a_score_leaves_no_macro_value(case_dir: Callable[[str], Path]) -> None:
+    rows, probes, expected = kinds(case_dir)
+    names = tuple(expected["per_type"])
+    broken = [
+        r._replace(score=None, status="error", label="boom") if r.probe_id.startswith("single") else r for r in rows
+    ]
+    macro = aggregate(broken, probes, categories=names, resamples=100).metrics[-1]
+    assert (macro.value, macro.low, macro.interval) == (None, None, "a category has no score")
+    assert macro.value_strict == pytest.approx((0 + 0.5 + 0.8) / 3, abs=1e-6)
+    assert (macro.n_expected, macro.n_scored, macro.n_error) == (40, 38, {"boom": 2})
+    perfect = [r._replace(score=1.0) for r in rows]
+    always = aggregate(perfect, probes, categories=names, resamples=100).metrics[-1]
+    assert (always.value, always.interval, always.high) == (1.0, "wilson", 1.0)
+    assert always.low is not None and always.low < 0.7, "four clusters, all right, are no proof"
+
+
+def test_categories_must_part_the_probes(case_dir: Callable[[str], Path]) -> None:
+    rows, probes, _ = kinds(case_dir)
+    both = probes | {("s", "multi-session0"): ProbeFacts("c0", ("multi-session", "temporal-reasoning"), "all")}
+    with pytest.raises(ValueError, match="probe multi-session0 of s is in multi-session and temporal-reasoning"):
+        aggregate(rows, both, categories=("multi-session", "temporal-reasoning"), resamples=100)

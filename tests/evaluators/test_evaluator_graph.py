@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.errors import BudgetStop, ConfigError
 from mnemoscope.core.identity import ItemId
-from mnemoscope.core.ports import Use, UseDetector
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.evaluators.graph import Evaluator
+from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.offline.judge import OfflineJudge
+from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.metrics.metric import Metric, scored
 from mnemoscope.evaluators.metrics.registry import (
     DEFAULT_METRICS,
@@ -28,15 +29,16 @@ from mnemoscope.scenarios.records import Gold, GoldFact, Probe, Turn
 Make = Callable[..., EvaluationCase]
 
 
-class Counting(OfflineUseDetector):
-    """Counts what really reaches the detector."""
+class Counting(OfflineJudge):
+    """Counts what really reaches the judge."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, str]] = []
+        super().__init__()
+        self.asked: list[Question] = []
 
-    def detect(self, reply: str, fact: str) -> Use:
-        self.calls.append((reply, fact))
-        return super().detect(reply, fact)
+    async def judge(self, question: Question) -> tuple[Answer, ...]:
+        self.asked.append(question)
+        return await super().judge(question)
 
 
 class Failing:
@@ -47,7 +49,7 @@ class Failing:
     def applies(self, gold: Gold, probe: Probe) -> bool:
         return True
 
-    def evaluate(self, case: EvaluationCase, detector: UseDetector) -> list[Verdict]:
+    def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         if case.probe.text == "17":
             raise RuntimeError("the judge answered 500")
         return [scored(self.name, 1.0, "fine")]
@@ -69,34 +71,37 @@ def situational(make_case: Make) -> EvaluationCase:
 
 
 async def test_every_family_that_applies_and_none_else(make_case: Make, make_item: Callable[..., MemoryItem]) -> None:
-    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    evaluator = Evaluator(default_metrics(), OfflineJudge())
     gold = Gold(answers=("a cat",), evidence=("t1",), facts=(GoldFact(fact_id="f", text="Tomasz has a cat."),))
     case = make_case(reply="a cat", gold=gold, items=[make_item("a", "cat", ["t1"])])
-    names = [v.metric for v in await evaluator.evaluate(case)]
+    names = [v.metric for v in (await evaluator.evaluate(case)).verdicts]
     assert {"recall@10", "recall-text@10", "answer-f1", "integration"} <= set(names)
     assert not {"smc", "timing", "correction", "adversarial"} & set(names)
     assert names == sorted(names)
-    assert await evaluator.evaluate(make_case(style="moment")) == ()
+    assert {v.status for v in (await evaluator.evaluate(make_case(style="moment"))).verdicts} <= {"not_applicable"}
 
 
 async def test_verdicts_are_sorted_and_repeatable(make_case: Make) -> None:
-    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
-    first = await evaluator.evaluate(situational(make_case))
-    assert first == await evaluator.evaluate(situational(make_case))
+    evaluator = Evaluator(default_metrics(), OfflineJudge())
+    first = (await evaluator.evaluate(situational(make_case))).verdicts
+    assert first == (await evaluator.evaluate(situational(make_case))).verdicts
     assert [(v.metric, v.subject) for v in first] == sorted((v.metric, v.subject) for v in first)
     assert [v.subject for v in first if v.metric == "use"] == ["i0", "i1", "i2"]
 
 
 async def test_each_pair_of_texts_is_detected_once(make_case: Make) -> None:
-    detector = Counting()
-    await Evaluator(default_metrics(), detector).evaluate(situational(make_case))
-    assert len(detector.calls) == len(set(detector.calls)) == 3
+    judge = Counting()
+    await Evaluator(default_metrics(), judge).evaluate(situational(make_case))
+    uses = [question for question in judge.asked if question.task == "use"]
+    assert len(uses) == 3
+    assert len(judge.asked) == len(set(judge.asked))
 
 
 async def test_one_failure_leaves_its_siblings_alone(make_case: Make) -> None:
-    evaluator = Evaluator((Failing(), Picky(), METRICS.create("answer-f1")), OfflineUseDetector())
+    evaluator = Evaluator((Failing(), Picky(), METRICS.create("answer-f1")), OfflineJudge())
     gold = Gold(answers=("yes",))
-    found = [await evaluator.evaluate(make_case(text=str(n), reply="yes", gold=gold)) for n in range(50)]
+    cases = [make_case(text=str(n), reply="yes", gold=gold) for n in range(50)]
+    found = [(await evaluator.evaluate(case)).verdicts for case in cases]
     of_failing = [v for verdicts in found for v in verdicts if v.metric == "failing"]
     assert [v.status for v in of_failing].count("scored") == 49
     (failed,) = [v for v in of_failing if v.status == "error"]
@@ -109,21 +114,22 @@ async def test_one_failure_leaves_its_siblings_alone(make_case: Make) -> None:
 async def test_a_failed_cell_is_an_error_of_each_metric_that_applies(
     make_case: Make, make_turn: Callable[..., Turn]
 ) -> None:
-    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    evaluator = Evaluator(default_metrics(), OfflineJudge())
     gold = Gold(answers=("yes",), evidence=("t",), facts=(GoldFact(fact_id="f", text="Tomasz has a cat."),))
     history = [make_turn("t", "Tomasz has a cat.")]
     case = make_case(gold=gold, history=history, error="timeout: no answer within 30 s", items=None)
-    verdicts = await evaluator.evaluate(case)
+    verdicts, usage = await evaluator.evaluate(case)
+    assert usage.calls == 0
     assert {"recall@10", "answer-f1"} <= {v.metric for v in verdicts}
     assert {(v.status, v.score, v.label) for v in verdicts} == {("error", None, "answer-error:timeout")}
     assert len({v.metric for v in verdicts}) == len(verdicts)
 
 
 async def test_failing_on_what_is_never_scored_is_no_failure(make_case: Make) -> None:
-    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    evaluator = Evaluator(default_metrics(), OfflineJudge())
 
     async def statuses(**kwargs: object) -> dict[str, tuple[str, str]]:
-        verdicts = await evaluator.evaluate(make_case(error="timeout: 30 s", items=None, **kwargs))
+        verdicts, _ = await evaluator.evaluate(make_case(error="timeout: 30 s", items=None, **kwargs))
         return {v.metric: (v.status, v.label) for v in verdicts}
 
     adversarial = await statuses(gold=Gold(unanswerable=True, evidence=("t",)))
@@ -138,7 +144,7 @@ async def test_failing_on_what_is_never_scored_is_no_failure(make_case: Make) ->
 
 
 async def test_overhead_of_an_evaluation(make_case: Make) -> None:
-    evaluator = Evaluator(default_metrics(), OfflineUseDetector())
+    evaluator = Evaluator(default_metrics(), OfflineJudge())
     case = make_case(reply="yes", gold=Gold(answers=("yes",), evidence=("t1",)))
     await evaluator.evaluate(case)
     taken = []
@@ -149,19 +155,62 @@ async def test_overhead_of_an_evaluation(make_case: Make) -> None:
     assert min(taken) < 0.02
 
 
+class Deaf(OfflineJudge):
+    """Cannot judge use."""
+
+    def key(self, task: Task) -> str:
+        return "" if task == "use" else super().key(task)
+
+
+class Breaking(OfflineJudge):
+    """Fails on one of two facts."""
+
+    async def judge(self, question: Question) -> tuple[Answer, ...]:
+        if question.task == "use" and "kiln" in question.facts[0].text:
+            raise OSError("the endpoint hung up")
+        return await super().judge(question)
+
+
+async def test_a_judge_that_lacks_a_task_leaves_its_metrics_out(make_case: Make) -> None:
+    evaluator = Evaluator(open_metrics(["smc", "smc(of=plan)", "correction"]), Deaf())
+    assert evaluator.left_out == {"smc": ("use",)}
+    assert {m.name for m in evaluator.metrics} == {"smc(of=plan)", "correction"}
+    verdicts, _ = await evaluator.evaluate(situational(make_case))
+    assert {v.metric for v in verdicts} == {"smc(of=plan)"}
+
+
+async def test_a_judge_that_fails_is_an_error_and_never_a_no(make_case: Make) -> None:
+    evaluator = Evaluator(open_metrics(["smc", "use"]), Breaking())
+    verdicts, _ = await evaluator.evaluate(situational(make_case))
+    by_subject = {(v.metric, v.subject): (v.status, v.label, v.score) for v in verdicts}
+    assert by_subject["use", "i1"] == ("error", "judge-error:OSError", None)
+    assert by_subject["use", "i0"] == ("scored", "used", 1.0)
+    assert by_subject["smc", "reply"] == ("error", "judge-error:OSError", None)
+
+
+async def test_a_budget_that_is_spent_ends_the_evaluation(make_case: Make) -> None:
+    class Spent(OfflineJudge):
+        async def judge(self, question: Question) -> tuple[Answer, ...]:
+            raise BudgetStop("no more calls")
+
+    with pytest.raises(BudgetStop):
+        await Evaluator(open_metrics(["smc", "use"]), Spent()).evaluate(situational(make_case))
+
+
 def test_default_metrics_round_trip() -> None:
     metrics = default_metrics()
     assert tuple(m.name for m in metrics) == DEFAULT_METRICS
     for metric in metrics:
         assert isinstance(metric, Metric)
         assert METRICS.create(metric.name).name == metric.name
-    assert {m.name for m in metrics if m.lower_is_better} == {"cir", "cir(of=plan)", "false-correction"}
-    assert {name.partition("@")[0].partition("(")[0] for name in DEFAULT_METRICS} == set(METRICS)
+    lower = {m.name for m in metrics if m.lower_is_better}
+    assert lower >= {"cir", "cir(of=plan)", "false-correction", "hallucination"}
+    assert not lower & {"smc", "pes", "recall@10", "integration", "correction"}
     assert lower_is_better("cir(of=plan)") and not lower_is_better("smc") and not lower_is_better("nobody-knows-it")
     with pytest.raises(ConfigError, match="twice"):
         open_metrics(["recall@10", "recall(10)", "recall@10"])
 
 
 def test_the_graph_can_be_drawn() -> None:
-    drawn = Evaluator(default_metrics(), OfflineUseDetector()).draw_mermaid()
+    drawn = Evaluator(default_metrics(), OfflineJudge()).draw_mermaid()
     assert all(family in drawn for family in ("retrieval", "strategic", "timing", "merge"))

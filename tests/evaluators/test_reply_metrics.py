@@ -11,21 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.evaluators.metrics.answer import adversarial_label, answer_f1, normalise, token_f1
-from mnemoscope.evaluators.metrics.correction import correction_label
 from mnemoscope.evaluators.metrics.registry import METRICS
 from mnemoscope.evaluators.metrics.timing import place_of
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import FalsePremise, Gold, GoldFact, Window
+from tests.evaluators.judging import verdicts_of
 
-DETECTOR = OfflineUseDetector()
 Make = Callable[..., EvaluationCase]
 CaseDir = Callable[[str], Path]
 
 
 def verdicts(name: str, case: EvaluationCase) -> list[Verdict]:
-    return METRICS.create(name).evaluate(case, DETECTOR)
+    return verdicts_of(name, case)
 
 
 def only(name: str, case: EvaluationCase) -> Verdict:
@@ -151,36 +149,6 @@ def test_correction_keeps_hedge_refusal_and_truth_apart(case_dir: CaseDir, make_
         case = make_case(reply=entry["response"], gold=Gold(false_premise=premise), style="counterfactual")
         verdict = only("correction", case)
         assert verdict.score == expected["score"][entry["id"]], (entry, verdict)  # type: ignore[index]
-    assert (
-        correction_label("Actually your pottery class is on Friday.", premise.asserted, premise.truth)
-        == "wrong correction"
-    )
-
-
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("You adopted a cat, not a dog.", "corrected"),
-        ("What does your dog like to eat?", "unaware"),
-        ("It was not a dog, was it?", "vague"),
-        ("I have no record of that.", "vague"),
-        ("", "unaware"),
-    ],
-)
-def test_correction_by_words(reply: str, label: str) -> None:
-    assert correction_label(reply, "I adopted a dog.", "Mira adopted a cat.") == label
-
-
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("你的陶艺课在周四。", "corrected"),
-        ("祝你周二的陶艺课顺利!", "unaware"),
-        ("我不确定,你能再确认一下吗?", "vague"),
-    ],
-)
-def test_correction_in_chinese(reply: str, label: str) -> None:
-    assert correction_label(reply, "我的陶艺课在周二。", "小林的陶艺课在周四。") == label
 
 
 def test_correcting_what_was_right_is_an_error(make_case: Make) -> None:

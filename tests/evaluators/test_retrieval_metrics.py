@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
+from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.metrics.registry import DEFAULT_METRICS, METRICS
 from mnemoscope.evaluators.metrics.retrieval import fitting
 from mnemoscope.evaluators.verdict import Verdict
@@ -21,14 +21,13 @@ from mnemoscope.memory_backends.budgeting import RANKED, fit, item_tokens
 from mnemoscope.memory_backends.record import Budget, MemoryItem
 from mnemoscope.scenarios.records import Gold, Turn
 
-DETECTOR = OfflineUseDetector()
 Make = Callable[..., EvaluationCase]
 MakeItem = Callable[..., MemoryItem]
 MakeTurn = Callable[..., Turn]
 
 
 def only(name: str, case: EvaluationCase) -> Verdict:
-    (verdict,) = METRICS.create(name).evaluate(case, DETECTOR)
+    (verdict,) = METRICS.create(name).evaluate(case, Answers())
     assert verdict.metric == name
     return verdict
 

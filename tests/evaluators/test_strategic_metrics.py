@@ -10,7 +10,6 @@ import pytest
 
 from mnemoscope.core.identity import ItemId
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.evaluators.metrics.registry import METRICS
 from mnemoscope.evaluators.metrics.strategic import cir_of, pes_of, planned_sources, smc_of
 from mnemoscope.evaluators.verdict import Verdict
@@ -18,8 +17,8 @@ from mnemoscope.graphs.plan import ResponsePlan, Slot, SlotRole
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.opening import open_source
 from mnemoscope.scenarios.records import Gold, MemoryRole, Scenario
+from tests.evaluators.judging import verdicts_of
 
-DETECTOR = OfflineUseDetector()
 Make = Callable[..., EvaluationCase]
 POOL = {
     "m": "Tomasz adopted a grey cat named Pixel.",
@@ -30,7 +29,7 @@ ROLES: dict[str, MemoryRole] = {"m": "must", "n": "nice", "i": "irr"}
 
 
 def only(name: str, case: EvaluationCase) -> Verdict:
-    (verdict,) = METRICS.create(name).evaluate(case, DETECTOR)
+    (verdict,) = verdicts_of(name, case)
     assert verdict.metric == name
     return verdict
 
@@ -59,7 +58,7 @@ def test_by_hand(make_case: Make, said: str, smc: float, pes: float | None, cir:
     )
     assert scores(case) == [smc, pes, cir]
     assert scores(case, "(of=plan)") == [smc, pes, cir]
-    assert {v.subject for v in METRICS.create("use").evaluate(case, DETECTOR) if v.score == 1} == set(said)
+    assert {v.subject for v in verdicts_of("use", case) if v.score == 1} == set(said)
 
 
 def test_conditions_are_exclusions_with_a_reason(make_case: Make) -> None:
@@ -129,7 +128,7 @@ def run(scenarios: Iterable[Scenario], make: Make, chosen: frozenset[MemoryRole]
                 plan=plan(*((i, "must") for i in used)),
             )
             for metric in metrics:
-                for verdict in metric.evaluate(case, DETECTOR):
+                for verdict in verdicts_of(metric, case):
                     if verdict.score is not None:
                         found.setdefault(metric.name, []).append(verdict.score)
     return found
