@@ -4,108 +4,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from mnemoscope.evaluators._macro import macro_intervals, mean_of
 from mnemoscope.evaluators._tally import Cell, CellTable, Row, collect
 from mnemoscope.evaluators.metrics.registry import lower_is_better
+from mnemoscope.evaluators.rows import ALL, MACRO, Aggregates, MetricRow, PairRow, ProbeFacts, ScoreRow
 from mnemoscope.evaluators.statistics.bootstrap import Floats, bootstrap_columns
 from mnemoscope.evaluators.statistics.intervals import Interval, wilson
 from mnemoscope.evaluators.statistics.paired import detectable, holm, paired_p, sign_flip
 
-__all__ = ["Aggregates", "MetricRow", "PairRow", "ProbeFacts", "ScoreRow", "aggregate"]
-
-ALL = "all"
-
-
-class ScoreRow(NamedTuple):
-    """One verdict in the order in which run files hand them over; any tuple of this shape will do."""
-
-    system: str
-    scenario_id: str
-    probe_id: str
-    replicate: int
-    metric: str
-    subject: str
-    label: str
-    score: float | None
-    status: str
-    judge_key: str
-
-
-class ProbeFacts(NamedTuple):
-    """What groups a probe."""
-
-    cluster: str
-    strata: tuple[str, ...]
-    benchmark: str
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """One figure of one judge.
-
-    `value` is over scored cells; `value_strict` counts failed and invalid ones as 0 or, where lower is better, 1.
-    """
-
-    metric: str
-    system: str
-    stratum: str
-    n_expected: int
-    """Cells that have a verdict of this metric, failures and exclusions included."""
-    n_scored: int
-    n_error: Mapping[str, int]
-    """Cause to number."""
-    n_invalid: int
-    n_excluded: Mapping[str, int]
-    """Reason to number."""
-    value: float | None
-    value_strict: float | None
-    low: float | None
-    high: float | None
-    interval: str
-    """`cluster-bootstrap`, `wilson` (independent rows, or all 0 or all 1), or why there is none."""
-    clusters: int
-    judge_key: str
-    kappa: float | None
-    """Agreement of the judge with people on labelled data; None: uncalibrated."""
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """The difference of two systems on the probes that both scored; `delta` is a minus b."""
-
-    metric: str
-    stratum: str
-    a: str
-    b: str
-    delta: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    """Unclustered: McNemar's exact test, or a paired t test."""
-    p_clustered: float | None
-    """Sign flips of whole clusters."""
-    p_adjusted: float | None
-    """`p_clustered` after Holm, over the pairs of one metric and stratum; None for one cluster, which tells nothing."""
-    test: str
-    n: int
-    clusters: int
-    mde: float | None
-    """Smallest difference that this many clusters show with 80 % power; see `detectable`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregates:
-    """All figures of a set of verdicts, in a fixed order."""
-
-    metrics: tuple[MetricRow, ...]
-    pairs: tuple[PairRow, ...]
-    warnings: tuple[str, ...] = field(default=())
+__all__ = ["MACRO", "Aggregates", "MetricRow", "PairRow", "ProbeFacts", "ScoreRow", "aggregate"]
 
 
 def aggregate(
@@ -114,8 +27,8 @@ def aggregate(
     *,
     systems: Sequence[str] | None = None,
     evidence: Mapping[str, str] | None = None,
-    kappa: Mapping[str, float] | None = None,
     baseline: str | None = None,
+    categories: Sequence[str] = (),
     seed: int = 0,
     resamples: int = 10_000,
     max_error_gap: float = 0.05,
@@ -134,17 +47,19 @@ def aggregate(
             and for every benchmark.
         systems: Order of systems; sorted by name where it is not given.
         evidence: System to its evidence class.
-        kappa: Judge key to its agreement on labelled data.
         baseline: Compare every system with this one; all pairs where it is not given.
+        categories: Strata that part a benchmark. Where two or more of them are there, a row of stratum `macro` gives
+            the mean of their figures beside `all`, in which every probe weighs the same.
         seed: Of all draws.
         resamples: Of the bootstrap.
         max_error_gap: Share of failed cells by which two systems may differ before a warning says so.
 
     Returns:
-        Rows sorted by metric and stratum (`all` first), systems in their order.
+        Rows sorted by metric and stratum (`all` first, `macro` last), systems in their order.
 
     Raises:
         KeyError: A verdict's probe is not among `probes`.
+        ValueError: A probe is in two of the categories.
     """
     tables = collect(rows)
     judges: dict[str, list[str]] = defaultdict(list)
@@ -157,7 +72,7 @@ def aggregate(
     ]
     metrics: list[MetricRow] = []
     pairs: list[PairRow] = []
-    settings = _Settings(systems, evidence or {}, kappa or {}, baseline, seed, resamples)
+    settings = _Settings(systems, evidence or {}, baseline, seed, resamples)
     for (metric, judge), table in sorted(tables.items()):
         wanted = table if systems is None else [cell for cell in table if cell.system in systems]
         for stratum, part in _by_stratum(wanted, probes):
@@ -166,6 +81,7 @@ def aggregate(
             pairs.extend(group.pair_rows())
             if stratum == ALL:
                 warnings.extend(group.warnings(max_error_gap))
+        metrics.extend(_macro_rows(metric, judge, wanted, metrics, categories, probes, settings))
     return Aggregates(tuple(metrics), tuple(pairs), tuple(dict.fromkeys(warnings)))
 
 
@@ -173,7 +89,6 @@ def aggregate(
 class _Settings:
     systems: Sequence[str] | None
     evidence: Mapping[str, str]
-    kappa: Mapping[str, float]
     baseline: str | None
     seed: int
     resamples: int
@@ -204,16 +119,16 @@ class _Group:
         self.cluster_of = np.array([names[name] for name in named], dtype=np.int64)
         self.scores = np.full((len(units), len(self.cells)), np.nan)
         self.weights = np.zeros_like(self.scores)
+        self.units = units
         self._fill({unit: i for i, unit in enumerate(units)})
 
     def _fill(self, index: Mapping[tuple[str, str], int]) -> None:
         totals = np.zeros_like(self.scores)
         for column, cells in enumerate(self.cells.values()):
-            for cell in cells:
-                if cell.score is not None:
-                    row = index[cell.scenario_id, cell.probe_id]
-                    totals[row, column] += cell.score
-                    self.weights[row, column] += 1
+            there = [cell for cell in cells if cell.score is not None]
+            rows = [index[cell.scenario_id, cell.probe_id] for cell in there]
+            np.add.at(totals[:, column], rows, np.array([cell.score for cell in there], dtype=np.float64))
+            np.add.at(self.weights[:, column], rows, 1.0)
         some = self.weights > 0
         self.scores[some] = totals[some] / self.weights[some]
 
@@ -272,7 +187,6 @@ class _Group:
             interval=interval.method or (interval.reason or ""),
             clusters=clusters,
             judge_key=self.judge,
-            kappa=self.settings.kappa.get(self.judge),
             evidence=self.settings.evidence.get(system, ""),
         )
 
@@ -349,11 +263,75 @@ def _pair(first: Floats, second: Floats, clusters: int) -> _Raw:
     return _Raw(float((first - second).mean()), p, test, len(first), clusters)
 
 
+def _macro_rows(
+    metric: str,
+    judge: str,
+    cells: CellTable,
+    found: Sequence[MetricRow],
+    categories: Sequence[str],
+    probes: Mapping[tuple[str, str], ProbeFacts],
+    settings: _Settings,
+) -> list[MetricRow]:
+    """One row per system: the mean of its rows over the categories that are there."""
+    category_of = _categories(cells, categories, probes)
+    present = [name for name in categories if name in category_of.values()]
+    if len(present) < 2:
+        return []
+    inside = [cell for cell in cells if (cell.scenario_id, cell.probe_id) in category_of]
+    group = _Group(metric, judge, MACRO, inside, probes, settings)
+    place = np.array([present.index(category_of[unit]) for unit in group.units], dtype=np.int64)
+    intervals = macro_intervals(
+        np.nan_to_num(group.scores) * group.weights,
+        group.weights,
+        place,
+        group.cluster_of,
+        seed=settings.seed,
+        resamples=settings.resamples,
+    )
+    by_key = {(row.stratum, row.system): row for row in found if (row.metric, row.judge_key) == (metric, judge)}
+    rows = []
+    for whole, interval in zip(group.metric_rows(), intervals, strict=True):
+        parts = [by_key[name, whole.system] for name in present if (name, whole.system) in by_key]
+        every = len(parts) == len(present)
+        value = mean_of([part.value for part in parts]) if every else None
+        rows.append(
+            replace(
+                whole,
+                value=_round(value),
+                value_strict=_round(mean_of([part.value_strict for part in parts])) if every else None,
+                low=_round(interval.low) if value is not None else None,
+                high=_round(interval.high) if value is not None else None,
+                interval=(interval.method or interval.reason or "") if value is not None else "a category has no score",
+            )
+        )
+    return rows
+
+
+def _categories(
+    cells: CellTable, categories: Sequence[str], probes: Mapping[tuple[str, str], ProbeFacts]
+) -> dict[tuple[str, str], str]:
+    wanted = frozenset(categories)
+    found: dict[tuple[str, str], str] = {}
+    for unit in {(cell.scenario_id, cell.probe_id) for cell in cells} if wanted else ():
+        names = wanted.intersection(probes[unit].strata)
+        if len(names) > 1:
+            raise ValueError(
+                f"probe {unit[1]} of {unit[0]} is in {' and '.join(sorted(names))}; categories part probes"
+            )
+        for name in names:
+            found[unit] = name
+    return found
+
+
 def _by_stratum(cells: CellTable, probes: Mapping[tuple[str, str], ProbeFacts]) -> list[tuple[str, list[Cell]]]:
     parts: dict[str, list[Cell]] = defaultdict(list)
+    strata_of: dict[tuple[str, str], tuple[str, ...]] = {}
     for cell in cells:
-        facts = probes[cell.scenario_id, cell.probe_id]
-        for stratum in dict.fromkeys((ALL, *facts.strata, facts.benchmark)):
+        unit = cell.scenario_id, cell.probe_id
+        if (strata := strata_of.get(unit)) is None:
+            facts = probes[unit]
+            strata = strata_of[unit] = tuple(dict.fromkeys((ALL, *facts.strata, facts.benchmark)))
+        for stratum in strata:
             parts[stratum].append(cell)
     return sorted(parts.items(), key=lambda part: (part[0] != ALL, part[0]))
 

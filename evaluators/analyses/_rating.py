@@ -1,0 +1,61 @@
+"""Rates with intervals, as analyses print them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mnemoscope.evaluators.analyses.material import Material
+from mnemoscope.evaluators.statistics.bootstrap import bootstrap_ratios
+
+__all__ = ["PREVALENCE", "Rated", "projected_precision", "rated", "share"]
+
+PREVALENCE = 0.014
+"""Memory moments per user turn in MemUse's deployment (arXiv 2608.24189); benchmarks hold ten times as many."""
+
+
+class Rated(NamedTuple):
+    """A mean with its 95 % interval by the cluster bootstrap; no interval for one cluster."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+def rated(values: Sequence[float], clusters: Sequence[str], material: Material) -> Rated:
+    """The mean of values, whole clusters resampled."""
+    if not values:
+        return Rated(None, None, None, 0)
+    names = sorted(set(clusters))
+    place = {name: i for i, name in enumerate(names)}
+    sums, sizes = np.zeros((len(names), 1)), np.zeros((len(names), 1))
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[place[cluster], 0] += value
+        sizes[place[cluster], 0] += 1
+    (found,) = bootstrap_ratios(sums, sizes, seed=material.seed, resamples=material.resamples)
+    return Rated(found.value, found.low, found.high, len(values))
+
+
+def share(part: float, whole: float) -> float | None:
+    """A share; None of nothing."""
+    return part / whole if whole else None
+
+
+def projected_precision(hit: float | None, false: float | None, prevalence: float = PREVALENCE) -> float | None:
+    """Share of mentions that are wanted, where moments are as rare as `prevalence` says.
+
+    Args:
+        hit: Share of moments at which the memory is mentioned, 0–1.
+        false: Share of other turns at which it is, 0–1.
+        prevalence: Share of turns that are moments.
+
+    Example:
+        >>> round(projected_precision(0.8, 0.05, 0.15), 2), round(projected_precision(0.8, 0.05, 0.014), 2)
+        (0.74, 0.19)
+    """
+    if hit is None or false is None:
+        return None
+    return share(hit * prevalence, hit * prevalence + false * (1 - prevalence))

@@ -1,0 +1,105 @@
+"""Calibration files, and what they say of a figure: κ for one metric by one judge, and for no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from mnemoscope.core.errors import ConfigError, DataError
+from mnemoscope.evaluators.calibration.record import Calibration
+
+__all__ = ["Calibrations", "Kappa", "bundled_calibrations", "read_calibration"]
+
+_ASKED_AS = {"abstention": "refusal"}
+"""Metric to the task that its rows are labelled by, where the names differ and the judge is asked in the same words."""
+_BUNDLED = Path(__file__).parent / "bundled"
+
+
+class Kappa(NamedTuple):
+    """Agreement of one judge with people, on one metric."""
+
+    value: float | None
+    """Cohen's κ; None where it is undefined."""
+    low: float | None
+    high: float | None
+    n: int
+    """Labelled replies."""
+    clusters: int
+    source: str
+    """Names of the label files."""
+    band: float | None
+    """Chance that two askings of the judge differ; None where it was asked once."""
+
+    def __str__(self) -> str:
+        """As tables print it.
+
+        Example:
+            >>> str(Kappa(0.708, 0.55, 0.84, 120, 31, "rows.jsonl", None))
+            'κ .71 [.55, .84] n=120'
+        """
+        if self.value is None:
+            return f"κ undefined n={self.n}"
+        ends = "" if self.low is None or self.high is None else f" [{_short(self.low)}, {_short(self.high)}]"
+        return f"κ {_short(self.value)}{ends} n={self.n}"
+
+
+class Calibrations:
+    """Calibrations by judge key and metric.
+
+    Args:
+        found: Calibration files; of two on one judge key and metric, the later counts.
+    """
+
+    def __init__(self, found: Iterable[Calibration] = ()) -> None:
+        self._by_key = {
+            (one.metric, one.judge_key): (one, calibration) for calibration in found for one in calibration.metrics
+        }
+
+    def kappa(self, metric: str, judge_key: str) -> Kappa | None:
+        """Agreement for this metric by this judge; None: uncalibrated.
+
+        A κ holds for the metric whose rows were labelled: one of direct questions says nothing about integration,
+        though both may ask the judge the same task. It holds for the judge that was asked: with another prompt, model,
+        parameter or parser, the key is another.
+        """
+        known = self._by_key.get((metric, judge_key)) or self._by_key.get((_ASKED_AS.get(metric, ""), judge_key))
+        if known is None:
+            return None
+        one, calibration = known
+        band = one.consistency.band if one.consistency else None
+        return Kappa(one.kappa, one.low, one.high, one.n, one.clusters, calibration.source, band)
+
+
+def read_calibration(file: Path) -> Calibration:
+    """A file that `mnemoscope judge calibrate --out` wrote.
+
+    Raises:
+        ConfigError: It cannot be read.
+        DataError: It is not a calibration.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the calibration {file}: {error}; check the name") from error
+    try:
+        return Calibration.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or None
+        raise DataError(
+            f"not a calibration: {first['msg']}", file=file, field=field, fix="make it with mnemoscope judge calibrate"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def bundled_calibrations() -> Sequence[Calibration]:
+    """The calibrations that come with the program, by file name."""
+    return tuple(read_calibration(file) for file in sorted(_BUNDLED.glob("*.json")))
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
