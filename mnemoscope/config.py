@@ -12,9 +12,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from mnemoscope.core.errors import ConfigError, UnknownNameError, shown
+from mnemoscope.core.errors import ConfigError, shown
 from mnemoscope.core.identity import canonical_json, sha256_of
 from mnemoscope.core.spec import parse_spec
+from mnemoscope.evaluators.judges.registry import JUDGES
 from mnemoscope.scenarios.opening import parse_source_spec
 from mnemoscope.scenarios.records import Style
 from mnemoscope.scenarios.source import LoadMode
@@ -25,9 +26,8 @@ __all__ = ["DEFAULT_ARCHITECTURES", "RunConfig", "SystemSpec", "load_config"]
 DEFAULT_ARCHITECTURES = ("none", "recent", "full-context", "bm25", "dense", "hybrid", "oracle")
 """What a run compares when it is not told: a memory score means little without its floor and its ceiling."""
 DEFAULT_PROFILES = ("baseline",)
-_OUTSIDE_CONTENT = frozenset({"workers", "concurrency", "cache", "out", "max_failed"})
+_OUTSIDE_CONTENT = frozenset({"workers", "concurrency", "cache", "out", "max_failed", "max_judge_failed"})
 _RESOLVED_AS_SYSTEMS = frozenset({"architectures", "profiles"})
-_JUDGES = ("offline",)
 _URL = re.compile(r"https?://[^\s,()]+")
 
 
@@ -78,6 +78,9 @@ class RunConfig(BaseModel):
     memory_model: str | None = None
     """The model that memories are written with; None: the same as `model`."""
     judge: str = "offline"
+    """Who judges the replies: a judge's name with its parameters."""
+    judge_model: str | None = None
+    """The model that judges; None: the same as `model`."""
     embedder: str = "minilm"
     vector_store: str = "exact"
     k: Annotated[int, Field(ge=1)] | None = 10
@@ -96,6 +99,8 @@ class RunConfig(BaseModel):
     captions: bool = True
     speakers: SpeakerMapping = "speaker-b-as-assistant"
     """How memories that work on a user and an assistant are shown people among themselves; others see them as is."""
+    write_probes: bool = False
+    """Write each probe and the reply to the memory of the system that was asked; False: probes leave no trace."""
     workers: Annotated[int, Field(ge=1, le=256)] | None = None
     """Processes; None: one per core."""
     concurrency: Annotated[int, Field(ge=1, le=4096)] = 8
@@ -104,6 +109,8 @@ class RunConfig(BaseModel):
     """Folder of the caches; None: the user's cache folder; `none`: keep nothing."""
     max_failed: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of failed cells above which a finished run counts as failed, 0–1."""
+    max_judge_failed: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Share of judgements that errors and unreadable answers may take before a finished run counts as failed, 0–1."""
     out: Path | None = None
 
     @field_validator("scenarios", "systems", "architectures", "profiles")
@@ -115,8 +122,7 @@ class RunConfig(BaseModel):
 
     @model_validator(mode="after")
     def _known_judge(self) -> Self:
-        if self.judge not in _JUDGES:
-            raise UnknownNameError("judge", self.judge, _JUDGES)
+        JUDGES.factory(parse_spec(self.judge).name)
         return self
 
     def system_specs(self) -> tuple[SystemSpec, ...]:
@@ -139,7 +145,13 @@ class RunConfig(BaseModel):
 
     def public(self) -> Self:
         """The same without anything secret: URLs lose their user, password and query. This is what a run file keeps."""
-        hidden = {"model": self.model, "memory_model": self.memory_model, "embedder": self.embedder}
+        hidden = {
+            "model": self.model,
+            "memory_model": self.memory_model,
+            "judge_model": self.judge_model,
+            "judge": self.judge,
+            "embedder": self.embedder,
+        }
         changes = {name: _without_secrets(text) for name, text in hidden.items() if text is not None}
         return self.model_copy(update={**changes, "vector_store": _without_secrets(self.vector_store)})
 

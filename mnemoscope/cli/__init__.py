@@ -22,13 +22,16 @@ __all__ = ["COMMANDS", "build", "main"]
 COMMANDS = {
     "demo": "demo:demo",
     "run": "run:run",
+    "score": "score:score",
     "compare": "compare:compare",
+    "outcomes": "outcomes:outcomes",
     "report": "report:report",
     "export": "export:export",
     "import": "import_:import_",
     "scenario": "scenario:app",
     "architecture": "architecture:app",
     "graph": "graph:app",
+    "judge": "judge:app",
     "doctor": "doctor:doctor",
 }
 """Command to module and attribute, in the order of the help; a module is imported when its command is used."""

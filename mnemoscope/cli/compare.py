@@ -31,6 +31,14 @@ def compare(
         typer.Option("--by", help="stratum, style, scenario, cluster, or one stratum by name or number."),
     ] = None,
     baseline: Annotated[str | None, typer.Option("--baseline", help="Compare every system with this one.")] = None,
+    analysis: Annotated[
+        list[str] | None,
+        typer.Option("--analysis", help="Analyse the whole run by this name; repeatable, `all` for every one."),
+    ] = None,
+    calibration: Annotated[
+        list[Path] | None,
+        typer.Option("--calibration", help="A file of judge calibrate: prints its κ beside what it holds for."),
+    ] = None,
     form: Annotated[Form | None, typer.Option("--format", help="Markdown or CSV instead of a table.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -42,10 +50,13 @@ def compare(
 
     everything = metric is not None and "all" in metric
     wanted: list[str] | Literal["headline"] | None = None if everything else metric or "headline"
+    analyses = _analyses(analysis or [])
+    files = calibration or []
     if as_json:
-        emit_json(compare_runs(runs, None if wanted == "headline" else wanted, by, baseline).to_json())
+        figures = None if wanted == "headline" else wanted
+        emit_json(compare_runs(runs, figures, by, baseline, analyses, files).to_json())
         return
-    comparison = compare_runs(runs, wanted, by, baseline)
+    comparison = compare_runs(runs, wanted, by, baseline, analyses, files)
     if form is Form.CSV:
         from mnemoscope.comparison.export import to_csv
 
@@ -55,9 +66,20 @@ def compare(
 
         show(to_markdown(comparison, by=by))
     else:
+        from mnemoscope.cli.findings import findings_table
         from mnemoscope.cli.tables import comparison_tables
 
         for block in comparison_tables(comparison, by=by):
             show(block)
+        for findings in comparison.analyses:
+            show(findings_table(findings))
     for warning in comparison.warnings:
         note(f"warning: {warning}")
+
+
+def _analyses(names: list[str]) -> tuple[str, ...]:
+    if "all" not in names:
+        return tuple(dict.fromkeys(names))
+    from mnemoscope.evaluators.analyses.registry import ANALYSES
+
+    return ANALYSES.names()

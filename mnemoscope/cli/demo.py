@@ -41,7 +41,7 @@ def demo(
         note("the demo in this folder was begun by another version; it is made anew")
         _remove(out / "run.db")
         outcome = do_run(config, resume=True)
-    code = code_of(outcome, config.max_failed)
+    code = code_of(outcome, config)
     if code == 0:
         _show(outcome.path, out / "report.html", as_json=as_json, head=summary(outcome))
     else:

@@ -27,7 +27,8 @@ def run(
     profile: Annotated[Names, typer.Option("--profile", help="Crossed with the architectures.")] = None,
     model: Annotated[str | None, typer.Option(help="The model that replies. Default: the offline writer.")] = None,
     memory_model: Annotated[str | None, typer.Option(help="The model that writes memories. Default: --model.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Default: offline.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Who judges; see mnemoscope judge list. Default: offline.")] = None,
+    judge_model: Annotated[str | None, typer.Option(help="The model that judges. Default: --model.")] = None,
     embedder: Annotated[str | None, typer.Option(help="Default: minilm.")] = None,
     vector_store: Annotated[str | None, typer.Option(help="exact, qdrant:PATH or qdrant:URL. Default: exact.")] = None,
     k: Annotated[int | None, typer.Option("--k", help="Memories given per probe at most. Default: 10.")] = None,
@@ -47,10 +48,21 @@ def run(
             "mirrored or as-is. Default: speaker-b-as-assistant."
         ),
     ] = None,
+    write_probes: Annotated[
+        bool | None,
+        typer.Option(
+            "--write-probes/--pure-probes",
+            help="Write each probe and its reply to the memory of the system asked. Default: probes leave no trace.",
+        ),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes. Default: one per core.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight. Default: 8.")] = None,
     cache: Annotated[str | None, typer.Option(help="Folder of the caches, or none.")] = None,
     max_failed: Annotated[float | None, typer.Option(help="Share of failed cells that is accepted, 0 to 1.")] = None,
+    max_judge_failed: Annotated[
+        float | None,
+        typer.Option(help="Share of judgements that may fail, 0 to 1; a failed one is never a no. Default: 0.05."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run file, failed cells included; settings may be left out.")
     ] = False,
@@ -69,6 +81,7 @@ def run(
         "model": model,
         "memory_model": memory_model,
         "judge": judge,
+        "judge_model": judge_model,
         "embedder": embedder,
         "vector_store": vector_store,
         "k": k,
@@ -82,10 +95,12 @@ def run(
         "lenient": lenient,
         "captions": captions,
         "speakers": speakers,
+        "write_probes": write_probes,
         "workers": workers,
         "concurrency": concurrency,
         "cache": cache,
         "max_failed": max_failed,
+        "max_judge_failed": max_judge_failed,
     }
     settings = _settings(config, given, resume=resume)
     outcome = do_run(settings, resume=resume)
@@ -95,7 +110,7 @@ def run(
         show(_said(outcome))
     for warning in outcome.warnings:
         note(f"warning: {warning}")
-    raise typer.Exit(code_of(outcome, settings.max_failed))
+    raise typer.Exit(code_of(outcome, settings))
 
 
 def do_run(config: RunConfig, *, resume: bool) -> RunOutcome:
@@ -109,7 +124,7 @@ def do_run(config: RunConfig, *, resume: bool) -> RunOutcome:
         return run_engine(config, resume=resume, progress=open_progress(), stop=stop)
 
 
-def code_of(outcome: RunOutcome, max_failed: float) -> int:
+def code_of(outcome: RunOutcome, settings: RunConfig) -> int:
     """The exit code of a run that was not ended by an error."""
     match outcome.reason:
         case "budget":
@@ -118,7 +133,8 @@ def code_of(outcome: RunOutcome, max_failed: float) -> int:
             return 130
         case "terminate":
             return 143
-    return 1 if outcome.failed_share > max_failed else 0
+    failed = outcome.failed_share > settings.max_failed or outcome.judge_failed_share > settings.max_judge_failed
+    return 1 if failed else 0
 
 
 def summary(outcome: RunOutcome) -> dict[str, object]:
@@ -127,6 +143,7 @@ def summary(outcome: RunOutcome) -> dict[str, object]:
         "run": str(outcome.path),
         "status": outcome.status,
         "cells": {"expected": outcome.expected, "stored": outcome.stored, "failed": outcome.failed},
+        "judgements": None if outcome.judgements is None else outcome.judgements.to_json(),
         "done_now": outcome.done_now,
         "seconds": round(outcome.seconds, 3),
         "content_hash": outcome.content_hash,
@@ -140,6 +157,8 @@ def _said(outcome: RunOutcome) -> str:
         f"{outcome.failed:,} failed; {outcome.seconds:.1f} s",
         f"content {outcome.content_hash}",
     ]
+    if outcome.judgements is not None:
+        lines.append(str(outcome.judgements))
     if outcome.stored < outcome.expected:
         lines.append(f'go on with: mnemoscope run --resume --out "{outcome.path}"')
     else:

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mnemoscope.comparison.comparing import BY
-from mnemoscope.comparison.strata import ALL, shown_strata, stratum_title
-from mnemoscope.comparison.summary import Comparison, Figure, Funnel, PairFigure, SystemView
+from mnemoscope.comparison.strata import ALL, MACRO, micro_stratum, shown_strata, stratum_title
+from mnemoscope.comparison.summary import Comparison, Cost, Figure, Funnel, PairFigure, SystemView
 from mnemoscope.core.language.display import clip, visible_controls
 from mnemoscope.evaluators.attribution import STAGES
 from mnemoscope.evaluators.metrics.registry import lower_is_better
@@ -61,6 +61,8 @@ def comparison_tables(comparison: Comparison, *, by: str | None, pairs: bool = T
                     yield _figure_table(comparison, benchmark, metric, stratum, figures)
     if by is None and comparison.funnels:
         yield _funnel_table(comparison.funnels)
+    if by is None and comparison.costs:
+        yield _reply_table(comparison.costs)
     if by is None and pairs:
         for benchmark, headlines in comparison.headlines.items():
             for metric, stratum in headlines:
@@ -68,6 +70,8 @@ def comparison_tables(comparison: Comparison, *, by: str | None, pairs: bool = T
                 found = [p for p in comparison.pairs if (p.benchmark, p.metric, p.stratum) == wanted]
                 if found:
                     yield _pair_table(benchmark, metric, stratum, found, comparison.baseline)
+    if comparison.judgements is not None:
+        yield str(comparison.judgements)
     yield _state(comparison)
 
 
@@ -86,6 +90,10 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:.1f}"
 
 
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{value * 100:+.1f}"
+
+
 def _span(figure: Figure) -> str:
     if figure.value is None:
         return "–"
@@ -96,6 +104,7 @@ def _span(figure: Figure) -> str:
 
 def _marks(view: SystemView) -> str:
     marks = [view.row.evidence_class, view.row.mode, "reads gold" if view.row.privileged else ""]
+    marks += [f"other {setting}" for setting in view.unequal]
     marks.append("" if view.is_complete else "incomplete")
     return ", ".join(mark for mark in marks if mark)
 
@@ -111,16 +120,16 @@ def _judge(figures: Sequence[Figure]) -> str:
         return ""
     if not figure.judged:
         return f"rule: {figure.judge_key}"
-    calibration = "uncalibrated" if figure.kappa is None else f"κ = {figure.kappa:.2f}"
-    return f"judge: {figure.judge_key} ({calibration})"
+    return f"judge: {figure.judge_key} ({figure.calibration})"
 
 
 def _ordered(comparison: Comparison, figures: dict[str, Figure], metric: str) -> list[SystemView]:
+    """Ranked, then imported ones in their order, then those that read gold."""
     sign = 1 if lower_is_better(metric) else -1
 
-    def key(view: SystemView) -> tuple[bool, bool, float, int]:
-        value = figures[view.name].value if view.name in figures else None
-        return (view.row.privileged, value is None, sign * (value or 0.0), view.row.position)
+    def key(view: SystemView) -> tuple[int, bool, float, int]:
+        value = figures[view.name].value if view.name in figures and not view.is_imported else None
+        return (view.part, value is None, sign * (value or 0.0), view.row.position)
 
     return sorted(comparison.systems, key=key)
 
@@ -129,26 +138,42 @@ def _figure_table(
     comparison: Comparison, benchmark: str, metric: str, stratum: str, figures: Sequence[Figure]
 ) -> RenderableType:
     found = {f.system: f for f in figures if f.stratum == stratum}
+    macro = {f.system: f for f in figures if f.stratum == MACRO} if stratum == micro_stratum(benchmark) else {}
     failed = any(f.n_failed for f in found.values())
-    table = plain_table(_title(benchmark, metric, stratum), _caption(found, failed))
-    width = _NARROW if failed else _NAME
+    table = plain_table(_title(benchmark, metric, stratum), _caption(figures, found, failed, bool(macro)))
+    width = _NARROW if failed or macro else _NAME
     table.add_column("system", min_width=8, max_width=width, overflow="ellipsis", no_wrap=True)
-    table.add_column("% [95 % interval]", justify="right", no_wrap=True, min_width=19)
+    head = "micro\n% [95 % interval]" if macro else "% [95 % interval]"
+    table.add_column(head, justify="right", no_wrap=True, min_width=19)
+    if macro:
+        table.add_column("macro\n%", justify="right", no_wrap=True, min_width=5)
     table.add_column("n", justify="right", no_wrap=True, min_width=9)
     if failed:
         table.add_column("strict", justify="right", no_wrap=True, min_width=6)
     table.add_column("evidence", max_width=19, overflow="fold")
+    part = 0
     for view in _ordered(comparison, found, metric):
         if (figure := found.get(view.name)) is None:
             continue
-        cells: list[str | Text] = [_name(view.name, width), _span(figure), f"{figure.n_scored}/{figure.n_expected}"]
+        if view.part != part and table.row_count:
+            table.add_section()
+        part = view.part
+        cells: list[str | Text] = [_name(view.name, width), _span(figure)]
+        cells += [_percent(macro[view.name].value if view.name in macro else None)] if macro else []
+        cells.append(f"{figure.n_scored}/{figure.n_expected}")
         cells += [_percent(figure.strict) if figure.n_failed else ""] if failed else []
-        table.add_row(*cells, _marks(view), style="dim" if view.row.privileged else None)
+        table.add_row(*cells, _marks(view), style="dim" if view.part else None)
     return Group(table, Text(""))
 
 
-def _caption(found: dict[str, Figure], failed: bool) -> str:
+def _caption(figures: Sequence[Figure], found: dict[str, Figure], failed: bool, macro: bool) -> str:
     lines = [_judge(list(found.values()))]
+    if flipped := max((f.flip_rate or 0.0 for f in found.values()), default=0.0):
+        lines.append(f"up to {_percent(flipped)} % of the judge's votes went against its own majority")
+    if macro:
+        lines.append("micro: probes weigh the same; macro: categories do")
+    if (ceiling := next((f.ceiling for f in figures if f.ceiling is not None), None)) is not None:
+        lines.append(f"ceiling over all: {_percent(ceiling)}, by the overlay")
     if any(f.low is None and f.value is not None for f in found.values()):
         lines.append("[ – ]: one cluster, so no interval")
     if failed:
@@ -168,19 +193,26 @@ def _strata_table(
     comparison: Comparison, benchmark: str, metric: str, figures: Sequence[Figure], *, whole: bool
 ) -> RenderableType:
     strata = shown_strata(benchmark, (f.stratum for f in figures if f.n_expected))
-    table = plain_table(_title(benchmark, metric, ALL), _judge(figures))
-    table.add_column("stratum", max_width=22, overflow="ellipsis", no_wrap=True)
-    table.add_column("system", max_width=_NAME, overflow="ellipsis", no_wrap=True)
+    gaps = any(f.vs_none is not None or f.vs_oracle is not None for f in figures)
+    said = "vs: points above or below the same profile without memory, and with gold" if gaps else ""
+    table = plain_table(_title(benchmark, metric, ALL), "\n".join(filter(None, (_judge(figures), said))))
+    where, name = (13, 16) if gaps else (22, _NAME)
+    table.add_column("stratum", max_width=where, overflow="ellipsis", no_wrap=True)
+    table.add_column("system", max_width=name, overflow="ellipsis", no_wrap=True)
     table.add_column("% [95 % interval]", justify="right", no_wrap=True, min_width=19)
-    table.add_column("n", justify="right", no_wrap=True, min_width=9)
+    table.add_column("n", justify="right", no_wrap=True, min_width=7 if gaps else 9)
+    for other in ("none", "oracle") if gaps else ():
+        table.add_column(f"vs\n{other}", justify="right", no_wrap=True, min_width=6)
     for stratum in strata:
         if whole and stratum == ALL:
             continue
         found = {f.system: f for f in figures if f.stratum == stratum}
-        label = _name(stratum_title(benchmark, stratum), 22)
+        label = _name(stratum_title(benchmark, stratum), where)
         for view in _ordered(comparison, found, metric):
             if (figure := found.get(view.name)) is not None:
-                table.add_row(label, _name(view.name), _span(figure), f"{figure.n_scored}/{figure.n_expected}")
+                cells = (_name(view.name, name), _span(figure), f"{figure.n_scored}/{figure.n_expected}")
+                vs = (_points(figure.vs_none), _points(figure.vs_oracle)) if gaps else ()
+                table.add_row(label, *cells, *vs)
                 label = Text("")
         table.add_section()
     return Group(table, Text(""))
@@ -205,15 +237,29 @@ def _funnel_table(funnels: Sequence[Funnel]) -> RenderableType:
     return Group(table, Text(""))
 
 
+def _reply_table(costs: Sequence[Cost]) -> RenderableType:
+    table = plain_table("what a reply was given, and its length", "means per reply; tokens are estimates")
+    table.add_column("system", max_width=_NAME, overflow="ellipsis", no_wrap=True)
+    for head in ("memories\ngiven", "memory\ntokens", "characters\nreplied"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for cost in costs:
+        found = (cost.given, cost.context_tokens, cost.reply_characters)
+        table.add_row(_name(cost.system), *("–" if value is None else f"{value:,.1f}" for value in found))
+    return Group(table, Text(""))
+
+
 def _pair_table(
     benchmark: str, metric: str, stratum: str, pairs: Sequence[PairFigure], baseline: str | None
 ) -> RenderableType:
     ordered = sorted(pairs, key=lambda p: (not p.comparable, -abs(p.delta or 0.0), p.a, p.b))
     shown = ordered[:_PAIRS_SHOWN]
     notes = [
-        "p: by sign flips of clusters, after Holm; * below .05;",
-        "(p): not comparable; mde: detectable at 80 % power",
+        "p: by sign flips of clusters, after Holm; * below .05,",
+        "else no difference shown; (p): not comparable;",
+        "mde: detectable at 80 % power",
     ]
+    if any(pair.is_within_flips for pair in shown):
+        notes.append("~: no more than the judge's own changes of mind can make")
     if len(ordered) > len(shown):
         notes.append(f"the {len(shown)} largest of {len(ordered)} pairs; --json has all")
     table = plain_table(f"difference in {_title(benchmark, metric, stratum)}", "\n".join(notes))
@@ -223,11 +269,12 @@ def _pair_table(
     table.add_column("n/cl", justify="right", no_wrap=True, min_width=6)
     table.add_column("mde", justify="right", no_wrap=True, min_width=4)
     for pair in shown:
-        delta = "–" if pair.delta is None else f"{pair.delta * 100:+.1f}"
+        delta = _points(pair.delta)
         if pair.low is not None and pair.high is not None:
             delta += f" [{pair.low * 100:+.1f}, {pair.high * 100:+.1f}]"
         p = "–" if pair.p_adjusted is None else f"{pair.p_adjusted:.3f}".removeprefix("0")
         p = f"({p})" if not pair.comparable else f"{p}*" if pair.is_significant else p
+        p += "~" if pair.is_within_flips else ""
         mde = "–" if pair.mde is None else f"{pair.mde * 100:.0f}"
         names = visible_controls(clip(pair.a, _PAIR))
         names += "" if baseline else f"\n− {visible_controls(clip(pair.b, _PAIR - 2))}"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from mnemoscope.comparison.conditions import NEVER_ANSWERS
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.summary import Figure, SystemView
 from mnemoscope.runfile.notices import run_warnings
 
-__all__ = ["caveats", "unequal_settings"]
-
-_NEVER_ANSWERS = frozenset({"judge", "seed", "replicates"})
-"""Settings that leave what a system does as it is, or that figures already name."""
+__all__ = ["caveats"]
 
 
 def caveats(
@@ -39,12 +37,6 @@ def caveats(
     )
 
 
-def unequal_settings(a: SystemView, b: SystemView) -> tuple[str, ...]:
-    """Names of the settings that differ between two systems and may change what they do."""
-    keys = (a.settings.keys() | b.settings.keys()) - _NEVER_ANSWERS
-    return tuple(sorted(key for key in keys if a.settings.get(key) != b.settings.get(key)))
-
-
 def _missing_cells(systems: Sequence[SystemView]) -> list[str]:
     lacking = [s for s in systems if not s.is_complete]
     if not lacking:
@@ -65,7 +57,7 @@ def _from_runs(runs: RunSet) -> list[str]:
 
 def _unequal(systems: Sequence[SystemView]) -> list[str]:
     by_key: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    keys = {key for system in systems for key in system.settings} - _NEVER_ANSWERS
+    keys = {key for system in systems for key in system.settings} - NEVER_ANSWERS
     for key in sorted(keys):
         for system in systems:
             by_key[key][system.settings.get(key, "not set")].append(system.name)
@@ -114,14 +106,14 @@ def _is(name: str, memory: str) -> bool:
 
 
 def _k_beyond_store(runs: RunSet) -> list[str]:
-    small: dict[tuple[str, int], list[str]] = defaultdict(list)
+    small: dict[tuple[str, int], set[str]] = defaultdict(set)
     for member, lane in runs.lanes():
         k = member.run.config.k
         if k is None or lane.stats is None or lane.status != "done":
             continue
         size = sum(lane.stats.items_by_kind.values())
         if 0 < size <= k:
-            small[lane.memory, k].append(lane.scenario_id)
+            small[lane.memory, k].add(lane.scenario_id)
     return [
         f"k ≥ store: {memory} holds at most {k} items in {len(names):,} scenario{'s' if len(names) > 1 else ''}, "
         f"so recall@{k} there says nothing about its ranking"

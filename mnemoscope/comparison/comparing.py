@@ -8,16 +8,24 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from mnemoscope.comparison.caveats import caveats, unequal_settings
+from mnemoscope.comparison.agreement import calibrations_of, stale_warnings, with_kappa
+from mnemoscope.comparison.caveats import caveats
+from mnemoscope.comparison.ceilings import ceiling_warnings, gold_ceilings, with_ceilings
+from mnemoscope.comparison.conditions import unequal_settings
+from mnemoscope.comparison.flipping import flips_of
+from mnemoscope.comparison.gaps import with_gaps
 from mnemoscope.comparison.headline import headline_metrics, headlines_for
+from mnemoscope.comparison.material import RunMaterial
 from mnemoscope.comparison.merging import RunSet, open_runs
-from mnemoscope.comparison.strata import ALL, stratum_title
+from mnemoscope.comparison.strata import ALL, categories_of, stratum_title
 from mnemoscope.comparison.summary import Comparison, Figure, PairFigure, SystemView
 from mnemoscope.comparison.tallies import costs, funnels, system_views
 from mnemoscope.comparison.verdicts import all_verdicts
 from mnemoscope.core.errors import ConfigError, UnknownNameError
 from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, ProbeFacts, aggregate
+from mnemoscope.evaluators.analyses.registry import ANALYSES
 from mnemoscope.evaluators.metrics.registry import METRICS
+from mnemoscope.runfile.judging import is_judged, judgements_of
 from mnemoscope.runfile.rows import ProbeRow, VerdictRow
 
 __all__ = ["ALL_PAIRS_LIMIT", "BY", "ERROR_SHARE_GAP", "compare_runs", "compare_set"]
@@ -37,6 +45,8 @@ def compare_runs(
     metrics: Sequence[str] | Literal["headline"] | None = None,
     by: str | None = None,
     baseline: str | None = None,
+    analyses: Sequence[str] = (),
+    calibrations: Sequence[Path] = (),
 ) -> Comparison:
     """Compare the systems of one or more run files.
 
@@ -47,6 +57,8 @@ def compare_runs(
             the name or number of one stratum, which alone is kept beside the whole.
         baseline: Compare every system with this one. None: all pairs up to eight systems, above that the first of
             recent, full-context, bm25 and none that is there.
+        analyses: Names of analyses that are made beside the figures.
+        calibrations: Files of `mnemoscope judge calibrate`, beside those that come with the program.
 
     Returns:
         The summary. Figures carry 95 % intervals; pairs carry p-values adjusted after Holm.
@@ -59,7 +71,7 @@ def compare_runs(
         >>> compare_runs(["run.db"], metrics=["recall@10"]).to_json()["pairs"]  # doctest: +SKIP
     """
     with open_runs(paths) as runs:
-        return compare_set(runs, metrics, by, baseline)
+        return compare_set(runs, metrics, by, baseline, analyses, calibrations)
 
 
 def compare_set(
@@ -67,6 +79,8 @@ def compare_set(
     metrics: Sequence[str] | Literal["headline"] | None = None,
     by: str | None = None,
     baseline: str | None = None,
+    analyses: Sequence[str] = (),
+    calibrations: Sequence[Path] = (),
 ) -> Comparison:
     """As `compare_runs`, over files that are already open."""
     named = () if metrics is None or metrics == "headline" else _written(metrics)
@@ -75,12 +89,11 @@ def compare_set(
     chosen = _baseline(systems, baseline)
     rows = _rows_by_benchmark(runs, named, headline_only=metrics == "headline")
     kept = _kept_stratum(runs.probes(), by)
-    judges = {key for member in runs.members if (key := member.run.meta.keys.get("detector"))}
     evidence = {system.name: system.row.evidence_class for system in systems}
     figures: list[Figure] = []
     pairs: list[PairFigure] = []
     warned: list[str] = []
-    several = len(rows) > 1
+    several, votes = len(rows) > 1, tuple(runs.votes())
     for benchmark, scored in rows.items():
         facts = {
             (p.scenario_id, p.probe_id): ProbeFacts(p.cluster, _groups(p, by), ALL)
@@ -88,12 +101,24 @@ def compare_set(
             if p.benchmark == benchmark
         }
         found = aggregate(
-            scored, facts, systems=names, evidence=evidence, baseline=chosen, max_error_gap=ERROR_SHARE_GAP
+            scored,
+            facts,
+            systems=names,
+            evidence=evidence,
+            baseline=chosen,
+            categories=categories_of(benchmark) if by in (None, "stratum") else (),
+            max_error_gap=ERROR_SHARE_GAP,
         )
-        part = [_figure(row, benchmark, judges) for row in found.metrics if _is_kept(row.stratum, kept)]
-        figures += part
-        pairs += _pairs(found, benchmark, part, systems, kept)
+        part = [_figure(row, benchmark) for row in found.metrics if _is_kept(row.stratum, kept)]
+        flips = flips_of(votes, {probe: known.strata for probe, known in facts.items()})
+        figures += map(flips.on_figure, part)
+        pairs += map(flips.on_pair, _pairs(found, benchmark, part, systems, kept))
         warned += [f"{benchmark}: {text}" if several else text for text in found.warnings]
+    ceilings = gold_ceilings(runs)
+    figures = list(with_ceilings(figures, ceilings))
+    warned += ceiling_warnings(figures, ceilings)
+    figures = list(with_kappa(with_gaps(figures, systems), calibrations_of(calibrations)))
+    warned += stale_warnings(figures, calibrations)
     shown = tuple(dict.fromkeys(figure.metric for figure in figures)) if metrics is None else named
     return Comparison(
         systems=systems,
@@ -104,6 +129,8 @@ def compare_set(
         costs=costs(runs),
         headlines={benchmark: headlines_for(benchmark, figures, shown) for benchmark in rows},
         baseline=chosen,
+        judgements=judgements_of(member.run for member in runs.members),
+        analyses=tuple(ANALYSES.create(name).analyse(RunMaterial(runs)) for name in analyses),
     )
 
 
@@ -178,7 +205,7 @@ def _is_kept(stratum: str, kept: str | None) -> bool:
     return kept is None or stratum in (ALL, kept)
 
 
-def _figure(row: MetricRow, benchmark: str, judges: Iterable[str]) -> Figure:
+def _figure(row: MetricRow, benchmark: str) -> Figure:
     return Figure(
         metric=row.metric,
         system=row.system,
@@ -195,9 +222,8 @@ def _figure(row: MetricRow, benchmark: str, judges: Iterable[str]) -> Figure:
         strict=row.value_strict,
         clusters=row.clusters,
         judge_key=row.judge_key,
-        kappa=row.kappa,
         evidence=row.evidence,
-        judged=row.judge_key.startswith("recorded:") or any(key in row.judge_key for key in judges),
+        judged=is_judged(row.metric, row.judge_key),
         interval=row.interval,
     )
 

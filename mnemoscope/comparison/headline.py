@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mnemoscope.comparison.strata import ALL, PRAGMA_TYPES
 from mnemoscope.comparison.summary import Figure, Headline
+from mnemoscope.scenarios.loaders.memuse_gold import DIRECT_QA, NATURAL
 
 __all__ = ["HEADLINES", "headline_metrics", "headlines_for"]
 
@@ -46,6 +47,7 @@ HEADLINES: Mapping[str, tuple[Headline, ...]] = {
         *(Headline("correction", kind) for kind in (PRAGMA_TYPES[1], PRAGMA_TYPES[3])),
         *(Headline("integration", kind) for kind in PRAGMA_TYPES),
     ),
+    # A natural reply and an answer to a question outright are unlike tasks on the same facts.
     "memuse": (
         Headline("natural-integration", ALL),
         Headline("direct-qa", ALL),
@@ -53,7 +55,8 @@ HEADLINES: Mapping[str, tuple[Headline, ...]] = {
         Headline("unprompted-recall", ALL),
         Headline("fabricated-recall", ALL),
         Headline("answer-f1", ALL),
-        *_DIALOGUE,
+        *(Headline("integration", way) for way in (NATURAL, DIRECT_QA)),
+        *_DIALOGUE[1:],
     ),
     "memory-arena": (Headline("judge-score", ALL), Headline("accuracy", ALL)),
     "stratmem": (Headline("smc", ALL), Headline("pes", ALL), Headline("cir", ALL)),

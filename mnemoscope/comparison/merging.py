@@ -13,18 +13,31 @@ from typing import Self
 from mnemoscope.core.errors import ConfigError, RunFileError
 from mnemoscope.core.identity import canonical_json
 from mnemoscope.runfile.reader import RunReader, open_run
-from mnemoscope.runfile.rows import CellKey, CellRow, LaneRow, LossRow, ProbeRow, ScenarioRow, SystemRow, VerdictRow
+from mnemoscope.runfile.rows import (
+    CellKey,
+    CellRow,
+    LaneRow,
+    LossRow,
+    ProbeRow,
+    ScenarioRow,
+    SystemRow,
+    VerdictRow,
+    Vote,
+)
 from mnemoscope.scenarios.records import Scenario
 
 __all__ = ["Member", "RunSet", "open_runs", "settings_of"]
 
 _NOT_A_CONDITION = frozenset({"scenarios", "systems", "limit", "probes", "replicates"})
 """Settings that choose what is asked, not how a system works."""
+_CHOICE = frozenset({"limit", "probes"})
+"""Where probes are written back, each of them changes what later ones find: then the choice is a condition."""
 
 
 def settings_of(run: RunReader) -> dict[str, str]:
     """The settings under which a run's systems worked, as text: unequal ones make rows unequal."""
-    fields = {key: value for key, value in run.config.content_fields().items() if key not in _NOT_A_CONDITION}
+    left_out = _NOT_A_CONDITION - _CHOICE if run.config.write_probes else _NOT_A_CONDITION
+    fields = {key: value for key, value in run.config.content_fields().items() if key not in left_out}
     written = {key: value if isinstance(value, str) else canonical_json(value) for key, value in fields.items()}
     return written | {key: value for key, value in run.meta.keys.items() if key not in written}
 
@@ -122,6 +135,12 @@ class RunSet:
         """All verdicts, file by file."""
         for member in self.members:
             for row in member.run.verdict_rows():
+                yield row._replace(system=member.shown[row.system])
+
+    def votes(self) -> Iterator[Vote]:
+        """Verdicts that several votes decided, file by file."""
+        for member in self.members:
+            for row in member.run.votes():
                 yield row._replace(system=member.shown[row.system])
 
     def losses(self) -> Iterator[LossRow]:

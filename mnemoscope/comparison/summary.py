@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from mnemoscope.runfile.rows import SystemRow
+from mnemoscope.evaluators.analyses.analysis import Findings
+from mnemoscope.evaluators.calibration.library import Kappa
+from mnemoscope.runfile.judging import Judgements
+from mnemoscope.runfile.rows import IMPORTED, SystemRow
 
 __all__ = ["Comparison", "Cost", "Figure", "Funnel", "Headline", "PairFigure", "SystemView", "finite"]
 
@@ -42,11 +45,23 @@ class SystemView:
     cells_expected: int
     cells_done: int
     cells_failed: int
+    unequal: tuple[str, ...] = ()
+    """Settings that are others here than in most rows; an imported row's are not known."""
 
     @property
     def name(self) -> str:
         """The name that figures refer to."""
         return self.row.name
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another harness made it: shown apart, and never ranked."""
+        return self.row.evidence_class == IMPORTED
+
+    @property
+    def part(self) -> Literal[0, 1, 2]:
+        """Part of a table: 0 for what is ranked, 1 for imported rows, 2 for those that read gold."""
+        return 2 if self.row.privileged else 1 if self.is_imported else 0
 
     @property
     def is_complete(self) -> bool:
@@ -68,6 +83,7 @@ class SystemView:
             "cells_expected": self.cells_expected,
             "cells_done": self.cells_done,
             "cells_failed": self.cells_failed,
+            "unequal": list(self.unequal),
         }
 
 
@@ -95,22 +111,46 @@ class Figure:
     """The same with every failed or invalid cell as 0 or, where lower is better, 1."""
     clusters: int
     judge_key: str
-    kappa: float | None
-    """Agreement of the judge with human labels; None: not calibrated."""
     evidence: str
     judged: bool
     """Whether a judge read texts; False where ids or a published formula decide, so that no calibration is due."""
     interval: str = ""
     """How the interval was made, or why there is none."""
+    ceiling: float | None = None
+    """The most that a right reply can score, where an overlay shows that the gold scored against is partly wrong."""
+    vs_none: float | None = None
+    """Value minus that of `none` with the same profile and settings: what the memory adds."""
+    vs_oracle: float | None = None
+    """Value minus that of `oracle` with the same profile and settings: what is still missing."""
+    agreement: Kappa | None = None
+    """Of the judge with people, on this metric; None: not calibrated."""
+    flip_rate: float | None = None
+    """Share of a judge's votes that went against its own majority, 0–1; None where it voted once."""
+
+    @property
+    def kappa(self) -> float | None:
+        """κ of the judge with people on this metric; None: not calibrated, or undefined."""
+        return self.agreement.value if self.agreement else None
+
+    @property
+    def calibration(self) -> str:
+        """What every table says beside a judge: κ with its interval and rows, or that there is none."""
+        return "uncalibrated" if self.agreement is None else str(self.agreement)
 
     @property
     def n_failed(self) -> int:
         """Cells without a score for a reason that is nobody's answer."""
         return sum(self.n_error.values()) + self.n_invalid
 
+    @property
+    def is_above_ceiling(self) -> bool:
+        """Whether the value is more than a right reply can score: its judge or the gold is at fault."""
+        return self.ceiling is not None and self.value is not None and self.value > self.ceiling + 1e-6
+
     def to_json(self) -> dict[str, object]:
         """Plain data: shares are 0–1, what is missing is null."""
         return {
+            "benchmark": self.benchmark,
             "metric": self.metric,
             "system": self.system,
             "stratum": self.stratum,
@@ -122,9 +162,18 @@ class Figure:
             "value": finite(self.value),
             "low": finite(self.low),
             "high": finite(self.high),
+            "interval": self.interval,
+            "strict": finite(self.strict),
+            "ceiling": finite(self.ceiling),
+            "vs_none": finite(self.vs_none),
+            "vs_oracle": finite(self.vs_oracle),
+            "flip_rate": finite(self.flip_rate),
             "clusters": self.clusters,
             "judge_key": self.judge_key,
             "kappa": finite(self.kappa),
+            "kappa_low": finite(self.agreement.low) if self.agreement else None,
+            "kappa_high": finite(self.agreement.high) if self.agreement else None,
+            "kappa_n": self.agreement.n if self.agreement else None,
             "evidence": self.evidence,
         }
 
@@ -154,15 +203,24 @@ class PairFigure:
     """Smallest difference that this many clusters could show with 80 % power."""
     comparable: bool
     """False across evidence classes, for systems that read gold, and under unequal conditions."""
+    flip_band: float | None = None
+    """Difference that the judge's changes of mind alone could make of equal replies; None where it voted once."""
+
+    @property
+    def is_within_flips(self) -> bool:
+        """Whether judging the same replies again could undo the difference."""
+        return bool(self.flip_band) and self.delta is not None and abs(self.delta) <= (self.flip_band or 0.0)
 
     @property
     def is_significant(self) -> bool:
-        """Whether a mark may be set: comparable, and adjusted p below .05."""
-        return self.comparable and self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+        """Whether a mark may be set: comparable, adjusted p below .05, and more than the judge's changes of mind."""
+        shown = self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+        return self.comparable and shown and not self.is_within_flips
 
     def to_json(self) -> dict[str, object]:
         """Plain data: differences of shares, what is missing is null."""
         return {
+            "benchmark": self.benchmark,
             "metric": self.metric,
             "stratum": self.stratum,
             "a": self.a,
@@ -177,6 +235,7 @@ class PairFigure:
             "n": self.n,
             "clusters": self.clusters,
             "mde": finite(self.mde),
+            "flip_band": finite(self.flip_band),
         }
 
 
@@ -212,8 +271,12 @@ class Cost:
     embedded_texts: int
     cache_hits: int
     reply_ms: float | None
+    first_token_ms: float | None
+    """Median over the replies that were streamed; None where none was."""
     ingest_ms: float
     """Of the whole memory; systems that share a memory share it."""
+    reply_characters: float | None = None
+    """Of the visible reply, on average: long replies can look right by naming everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +292,9 @@ class Comparison:
     headlines: Mapping[str, tuple[Headline, ...]] = field(default_factory=dict)
     """Benchmark to what a table of it shows, in order."""
     baseline: str | None = None
+    analyses: tuple[Findings, ...] = ()
+    judgements: Judgements | None = None
+    """Of all judged metrics, whether shown or not; None where no metric is judged."""
 
     @property
     def is_complete(self) -> bool:
@@ -242,8 +308,21 @@ class Comparison:
     def to_json(self) -> dict[str, object]:
         """The documented shape: systems, metrics, pairs, warnings."""
         return {
-            "systems": [system.to_json() for system in self.systems],
+            "systems": [{**system.to_json(), **self._taken(system.name)} for system in self.systems],
             "metrics": [figure.to_json() for figure in self.metrics],
             "pairs": [pair.to_json() for pair in self.pairs],
+            "judgements": None if self.judgements is None else self.judgements.to_json(),
             "warnings": list(self.warnings),
+            **({"analyses": [findings.to_json() for findings in self.analyses]} if self.analyses else {}),
+        }
+
+    def _taken(self, system: str) -> dict[str, object]:
+        """What a reply of a system was given, and how long it came out."""
+        cost = next((cost for cost in self.costs if cost.system == system), None)
+        if cost is None:
+            return {}
+        return {
+            "context_tokens": finite(cost.context_tokens),
+            "given": finite(cost.given),
+            "reply_characters": finite(cost.reply_characters),
         }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from statistics import fmean, median
 
+from mnemoscope.comparison.conditions import with_marks
 from mnemoscope.comparison.merging import RunSet, settings_of
 from mnemoscope.comparison.summary import Cost, Funnel, SystemView
 from mnemoscope.core.usage import Usage
@@ -34,7 +36,7 @@ def system_views(runs: RunSet) -> tuple[SystemView, ...]:
                 cells_failed=failed[row.name],
             )
         )
-    return tuple(views)
+    return with_marks(views)
 
 
 def funnels(runs: RunSet) -> tuple[Funnel, ...]:
@@ -78,16 +80,31 @@ def costs(runs: RunSet) -> tuple[Cost, ...]:
         spent[cell.system] += cell.usage
         if cell.status == "ok":
             cells[cell.system].append(cell)
-    ingest: dict[tuple[str, str], Usage] = defaultdict(Usage)
-    ingest_ms: dict[tuple[str, str], float] = defaultdict(float)
+    first: dict[str, list[float]] = defaultdict(list)
+    for member in runs.members:
+        streamed = member.run.first_token_ms()
+        for cell in member.run.cells() if streamed else ():
+            if cell.cell_id in streamed:
+                first[member.shown[cell.system]].append(streamed[cell.cell_id])
+    lengths: dict[str, list[int]] = defaultdict(list)
+    for member in runs.members:
+        characters = member.run.reply_characters()
+        for cell in member.run.cells():
+            if cell.cell_id in characters:
+                lengths[member.shown[cell.system]].append(characters[cell.cell_id])
+    ingest: dict[tuple[str, str, str], Usage] = defaultdict(Usage)
+    ingest_ms: dict[tuple[str, str, str], float] = defaultdict(float)
     for member, lane in runs.lanes():
-        ingest[member.label, lane.memory] += lane.usage
-        ingest_ms[member.label, lane.memory] += lane.ingest_ms
+        ingest[member.label, lane.memory, lane.system] += lane.usage
+        ingest_ms[member.label, lane.memory, lane.system] += lane.ingest_ms
     found = []
     for row in runs.systems():
-        labels = [member.label for member in runs.members_of(row.name)]
+        lanes = [
+            (member.label, row.memory, member.stored[row.name] if member.run.config.write_probes else "")
+            for member in runs.members_of(row.name)
+        ]
         used, n = cells[row.name], len(cells[row.name])
-        usage = sum((ingest[label, row.memory] for label in labels), spent[row.name])
+        usage = sum((ingest[lane] for lane in lanes), spent[row.name])
         found.append(
             Cost(
                 system=row.name,
@@ -100,7 +117,9 @@ def costs(runs: RunSet) -> tuple[Cost, ...]:
                 embedded_texts=usage.embedded_texts,
                 cache_hits=usage.cache_hits,
                 reply_ms=sum(c.ms for c in used) / n if n else None,
-                ingest_ms=sum(ingest_ms[label, row.memory] for label in labels),
+                first_token_ms=median(first[row.name]) if first[row.name] else None,
+                ingest_ms=sum(ingest_ms[lane] for lane in lanes),
+                reply_characters=fmean(lengths[row.name]) if lengths[row.name] else None,
             )
         )
     return tuple(found)

@@ -19,7 +19,8 @@ async def failed_cell(key: CellKey, scenario: Scenario, error: Exception, evalua
     probe = next(probe for probe in scenario.probes if probe.probe_id == key.probe_id)
     reply = error_reply(error)
     case = EvaluationCase(probe, scenario.gold_by_probe[probe.probe_id], reply, scenario.turns[: probe.cut.seq])
-    return CellRecord(key, reply, 0.0, await evaluator.evaluate(case), error_cause=cause_of(error))
+    evaluation = await evaluator.evaluate(case)
+    return CellRecord(key, reply, 0.0, evaluation.verdicts, error_cause=cause_of(error))
 
 
 def failed_lane(lane: Lane, error: Exception) -> LaneRecord:

@@ -1,27 +1,30 @@
-"""One lane: ingest a history once, fork the memory at each cut, answer its probes, judge, commit cell by cell."""
+"""One lane: ingest a history once, fork the memory at each cut, answer its probes, judge, commit cell by cell.
+
+Where probes are written back, the lane is one system's own: its probes are asked one after another, in their order, and
+each is followed by its exchange. A cell that an earlier sitting stored is not asked again, and what it said is written.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from mnemoscope.agents.ids import ContentIds
 from mnemoscope.core.errors import BackendError, BudgetStop, EndpointError, RunFileError
-from mnemoscope.core.identity import ProbeId, TurnId, derive_seed
-from mnemoscope.core.ports import Span
+from mnemoscope.core.identity import ProbeId, SessionId, TurnId, derive_seed
 from mnemoscope.core.usage import Usage
 from mnemoscope.engine.failures import cause_in, cause_of, error_reply, failed_cell, failed_lane
 from mnemoscope.engine.grid import Lane
+from mnemoscope.engine.ingest import LaneProgress, NodeTimes, ingest, rest_of_session
 from mnemoscope.engine.stopping import Stop
 from mnemoscope.engine.tools import Tools, architecture_of, profile_of
+from mnemoscope.engine.writeback import exchange, later, session_in_progress
 from mnemoscope.evaluators.attribution import attribute
 from mnemoscope.evaluators.case import EvaluationCase, StoredView
 from mnemoscope.evaluators.verdict import Verdict
@@ -32,9 +35,9 @@ from mnemoscope.graphs.state import AssistantContext
 from mnemoscope.graphs.traces import ListTrace
 from mnemoscope.memory_backends.record import MemoryItem, Scope, Stats
 from mnemoscope.runfile.records import CellRecord, LaneRecord, LossRecord
-from mnemoscope.runfile.rows import CellKey
+from mnemoscope.runfile.rows import CellKey, Said
 from mnemoscope.scenarios.records import Gold, Probe, Scenario, Turn, seen_id
-from mnemoscope.scenarios.replay import ForkAt, HistoryEnd, ReplayEvent, SessionEnd, SkipTurn, WriteTurn, replay
+from mnemoscope.scenarios.replay import ForkAt, HistoryEnd, SessionEnd, WriteTurn, replay
 
 __all__ = ["CellSink", "LaneRunner"]
 
@@ -47,6 +50,9 @@ class CellSink(Protocol):
 
     def commit_lane(self, lane: LaneRecord) -> None:
         """Keep a lane's end for good before returning."""
+
+    def said(self, key: CellKey) -> Said | None:
+        """What a cell that was kept said; None where it was not."""
 
 
 class _StoppedEarly(Exception):  # noqa: N818 - a clean end, not a fault
@@ -65,38 +71,6 @@ class _ScenarioGold:
 
     def gold(self, probe_id: str) -> Gold:
         return self.by_probe[ProbeId(probe_id)]
-
-
-@dataclass(slots=True)
-class _NodeTimes:
-    """A trace that keeps sums: an ingest has thousands of spans."""
-
-    ms: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-    @contextmanager
-    def span(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.ms[name] += (time.perf_counter() - started) * 1e3
-
-    def record(self, span: Span) -> None:
-        self.ms[span.name] += span.ms
-
-
-@dataclass(slots=True)
-class _Progress:
-    """How far a lane has come."""
-
-    written: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    usage: Usage = Usage()
-    ingest_ms: float = 0.0
-    embedded: list[str] = field(default_factory=list)
-    outage: bool = False
-    """The last session could not be embedded ahead."""
-    done: set[CellKey] = field(default_factory=set)
 
 
 class LaneRunner:
@@ -126,7 +100,7 @@ class LaneRunner:
         Raises:
             RunFileError: Results cannot be stored; nothing else makes sense then.
         """
-        progress, times = _Progress(), _NodeTimes()
+        progress, times = LaneProgress(), NodeTimes()
         backend = memory_of(architecture_of(lane.memory), scenario, self._tools.config.speakers)
         try:
             try:
@@ -148,7 +122,7 @@ class LaneRunner:
             self._sink.commit_lane(record)
 
     async def _replay(
-        self, lane: Lane, scenario: Scenario, backend: MemoryBackend, progress: _Progress, times: _NodeTimes
+        self, lane: Lane, scenario: Scenario, backend: MemoryBackend, progress: LaneProgress, times: NodeTimes
     ) -> None:
         capabilities = backend.capabilities
         seed = derive_seed(self._tools.config.seed, "lane", lane.scenario_id, lane.memory)
@@ -172,25 +146,30 @@ class LaneRunner:
             if self._stop.requested:
                 raise _StoppedEarly
             if isinstance(event, ForkAt):
-                await self._ask(lane, scenario, backend, event, progress, last=at_end)
+                if self._tools.config.write_probes:
+                    now_in = session_in_progress(events, place)
+                    await self._converse(lane, scenario, backend, event, progress, session=now_in, at_end=at_end)
+                else:
+                    await self._ask(lane, scenario, backend, event, progress, last=at_end)
                 continue
-            started = time.perf_counter()
             if isinstance(event, WriteTurn) and event.turn.session_id != session:
                 session = event.turn.session_id
-                await self._prefetch(lane, backend, _session_of(events, place), progress)
+                await self._prefetch(lane, backend, rest_of_session(events, place), progress)
             elif isinstance(event, SessionEnd):
                 session = None
-            await _ingest(backend, event, progress)
-            progress.ingest_ms += (time.perf_counter() - started) * 1e3
+            await ingest(backend, later(event, progress.written_back), progress)
             at_end = at_end or isinstance(event, HistoryEnd)
 
-    async def _prefetch(self, lane: Lane, backend: MemoryBackend, turns: Sequence[Turn], progress: _Progress) -> None:
+    async def _prefetch(
+        self, lane: Lane, backend: MemoryBackend, turns: Sequence[Turn], progress: LaneProgress
+    ) -> None:
         texts = architecture_of(lane.memory).texts_to_embed(turns)
         if isinstance(backend, MirroredBackend):
             texts = backend.texts_to_embed(turns, architecture_of(lane.memory).texts_to_embed)
         if not texts:
             return
         progress.embedded += texts
+        started = time.perf_counter()
         try:
             await self._tools.embedder.embed(texts, "document")
             progress.outage = False
@@ -199,9 +178,35 @@ class LaneRunner:
             if progress.outage or not error.retryable:
                 raise
             progress.outage = True
+        progress.ingest_ms += (time.perf_counter() - started) * 1e3
+
+    async def _converse(
+        self,
+        lane: Lane,
+        scenario: Scenario,
+        live: MemoryBackend,
+        fork: ForkAt,
+        progress: LaneProgress,
+        *,
+        session: SessionId | None,
+        at_end: bool,
+    ) -> None:
+        """Ask the probes of a cut one by one, and write each exchange to the live memory before the next."""
+        for probe in fork.probes:
+            key = CellKey(lane.system, lane.scenario_id, probe.probe_id, lane.replicate)
+            if key in lane.cells:
+                await self._ask(lane, scenario, live, replace(fork, probes=(probe,)), progress, last=at_end)
+                if key not in progress.done:
+                    raise _StoppedEarly
+            if (said := self._sink.said(key)) is None:
+                continue  # not one of those that are asked
+            earlier = progress.written_back
+            for event in exchange(scenario, probe, said, earlier=earlier, session=session, at_end=at_end):
+                await ingest(live, event, progress)
+                progress.written_back += isinstance(event, WriteTurn)
 
     async def _ask(
-        self, lane: Lane, scenario: Scenario, live: MemoryBackend, fork: ForkAt, progress: _Progress, *, last: bool
+        self, lane: Lane, scenario: Scenario, live: MemoryBackend, fork: ForkAt, progress: LaneProgress, *, last: bool
     ) -> None:
         wanted: dict[str, Probe] = {probe.probe_id: probe for probe in fork.probes}
         cells = [key for key in lane.cells if key.probe_id in wanted]
@@ -244,7 +249,7 @@ class LaneRunner:
             if memory is not live:
                 await memory.close()
 
-    async def _cell(self, key: CellKey, probe: Probe, asked: _Asked, progress: _Progress) -> None:
+    async def _cell(self, key: CellKey, probe: Probe, asked: _Asked, progress: LaneProgress) -> None:
         async with self._gate:
             if self._stop.requested:
                 return
@@ -252,12 +257,13 @@ class LaneRunner:
             started = time.perf_counter()
             try:
                 reply, cause = await self._reply(key, probe, asked, trace)
+                ms = (time.perf_counter() - started) * 1e3
+                verdicts, usage, losses = await self._judge(probe, reply, asked)
             except BudgetStop:
                 self._stop.request("budget")
                 return
-            verdicts, losses = await self._judge(probe, reply, asked)
-            ms = (time.perf_counter() - started) * 1e3
-            record = CellRecord(key, reply, ms, verdicts, losses, trace.spans, cause)
+            judging = {self._tools.judge.name: usage} if usage.calls else {}
+            record = CellRecord(key, reply, ms, verdicts, judging, losses, trace.spans, cause)
             try:
                 self._sink.commit_cell(record)
             except ValueError as error:  # text that no file can hold, such as half of an emoji from an endpoint
@@ -287,7 +293,9 @@ class LaneRunner:
             return error_reply(error), cause_of(error)
         return reply, cause_in(reply.error) if reply.status == "error" else None
 
-    async def _judge(self, probe: Probe, reply: Reply, asked: _Asked) -> tuple[Sequence[Verdict], Sequence[LossRecord]]:
+    async def _judge(
+        self, probe: Probe, reply: Reply, asked: _Asked
+    ) -> tuple[Sequence[Verdict], Usage, Sequence[LossRecord]]:
         case = EvaluationCase(
             probe=probe,
             gold=asked.scenario.gold_by_probe[probe.probe_id],
@@ -296,14 +304,14 @@ class LaneRunner:
             stored=asked.stored,
             known=asked.known,
         )
-        verdicts = await self._tools.evaluator.evaluate(case)
+        verdicts, usage = await self._tools.evaluator.evaluate(case)
         try:
             losses = attribute(case, self._tools.detector)
         except Exception as error:
-            return (*verdicts, _unattributed(error)), ()
-        return verdicts, [LossRecord(loss.fact_id, loss.stage, loss.routes) for loss in losses]
+            return (*verdicts, _unattributed(error)), usage, ()
+        return verdicts, usage, [LossRecord(loss.fact_id, loss.stage, loss.routes) for loss in losses]
 
-    async def _close(self, lane: Lane, backend: MemoryBackend, progress: _Progress, times: _NodeTimes) -> LaneRecord:
+    async def _close(self, lane: Lane, backend: MemoryBackend, progress: LaneProgress, times: NodeTimes) -> LaneRecord:
         stats: Stats = await backend.stats()
         items: list[MemoryItem] = [item async for item in backend.items()]
         unknown = self._tools.embedder.unknown_share(progress.embedded) if progress.embedded else None
@@ -320,7 +328,7 @@ class LaneRunner:
             unknown_share=unknown,
         )
 
-    async def _fail(self, lane: Lane, scenario: Scenario, progress: _Progress, error: Exception) -> None:
+    async def _fail(self, lane: Lane, scenario: Scenario, progress: LaneProgress, error: Exception) -> None:
         await self._give_up([key for key in lane.cells if key not in progress.done], scenario, progress, error)
         self._sink.commit_lane(
             replace(
@@ -333,7 +341,7 @@ class LaneRunner:
         )
 
     async def _give_up(
-        self, cells: Sequence[CellKey], scenario: Scenario, progress: _Progress, error: Exception
+        self, cells: Sequence[CellKey], scenario: Scenario, progress: LaneProgress, error: Exception
     ) -> None:
         for key in cells:
             self._sink.commit_cell(await failed_cell(key, scenario, error, self._tools.evaluator))
@@ -354,32 +362,6 @@ class _Asked:
     """The history by turn id."""
     profiles: Mapping[str, str]
     """System name to profile name."""
-
-
-async def _ingest(backend: MemoryBackend, event: ReplayEvent, progress: _Progress) -> None:
-    if isinstance(event, WriteTurn):
-        receipt = await backend.write(event.turn)
-        progress.written += 1
-    elif isinstance(event, SkipTurn):
-        progress.skipped[event.reason] += 1
-        return
-    elif isinstance(event, SessionEnd):
-        receipt = await backend.flush("session_end", event.session_id, event.now)
-    elif isinstance(event, HistoryEnd):
-        receipt = await backend.flush("history_end", None, event.now)
-    else:
-        return
-    progress.usage = progress.usage + receipt.usage
-
-
-def _session_of(events: Sequence[ReplayEvent], place: int) -> list[Turn]:
-    turns: list[Turn] = []
-    for event in islice(events, place, None):
-        if isinstance(event, SessionEnd):
-            break
-        if isinstance(event, WriteTurn):
-            turns.append(event.turn)
-    return turns
 
 
 def _unattributed(error: Exception) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def manifest_of(config: RunConfig, systems: Sequence[SystemRow]) -> Manifest:
     )
 
 
-def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Sequence[PlannedScenario]) -> None:
+def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Iterable[PlannedScenario]) -> None:
     """Refuse to go on with a run file that was made with other settings, data or code.
 
     Raises:
@@ -71,12 +71,15 @@ def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Sequence[Pla
     changed += _changes(_deciding(run.meta.packages), _deciding(manifest.packages))
     if not changed:
         old = {row.scenario_id: row.sha256 for row in run.scenarios()}
-        new: dict[str, str] = {planned.scenario.scenario_id: scenario_sha(planned.scenario) for planned in scenarios}
+        new: dict[str, str] = {}
+        asked: set[tuple[str, str]] = set()
+        for planned in scenarios:
+            scenario_id = planned.scenario.scenario_id
+            new[scenario_id] = scenario_sha(planned.scenario)
+            asked.update((scenario_id, probe) for probe in planned.probe_ids)
         names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
         changed = [f"data of scenario {name}" for name in names[:5]] + (["…"] if len(names) > 5 else [])
-    if not changed:
-        asked = {(planned.scenario.scenario_id, probe) for planned in scenarios for probe in planned.probe_ids}
-        if asked != {(row.scenario_id, row.probe_id) for row in run.probes()}:
+        if not changed and asked != {(row.scenario_id, row.probe_id) for row in run.probes()}:
             changed = ["the choice of probes"]
     if changed:
         raise OtherRunError(

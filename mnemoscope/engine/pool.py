@@ -129,6 +129,8 @@ class _Pool:
                     memory=lane.memory,
                     systems=lane.systems,
                     cells=lane.cells,
+                    system=lane.system,
+                    replicate=lane.replicate,
                 )
         if not self._work and not worker.told_end:
             worker.told_end = True

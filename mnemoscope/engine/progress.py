@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from mnemoscope.scenarios.source import ReadProgress
+
 __all__ = ["NoProgress", "Progress"]
 
 
@@ -19,6 +21,9 @@ class Progress(Protocol):
     def note(self, text: str) -> None:
         """Something that people should know: `reading locomo:locomo10.json`."""
 
+    def read(self, at: ReadProgress) -> None:
+        """A large file has been read so far."""
+
     def end(self) -> None:
         """No more will come."""
 
@@ -33,6 +38,9 @@ class NoProgress:
         """Nothing."""
 
     def note(self, text: str) -> None:
+        """Nothing."""
+
+    def read(self, at: ReadProgress) -> None:
         """Nothing."""
 
     def end(self) -> None:

@@ -21,6 +21,7 @@ from mnemoscope.engine.stopping import Stop, StopReason
 from mnemoscope.engine.tools import Tools, system_rows
 from mnemoscope.engine.work import Told, open_lanes, run_lanes
 from mnemoscope.offline import stay_offline
+from mnemoscope.runfile.judging import Judgements, judgements_of
 from mnemoscope.runfile.lock import exclusive
 from mnemoscope.runfile.notices import run_warnings
 from mnemoscope.runfile.reader import open_run
@@ -58,6 +59,13 @@ class RunOutcome:
     """Wall time of this sitting."""
     content_hash: str
     warnings: tuple[str, ...]
+    judgements: Judgements | None = None
+    """What judges were asked for and failed to give; None where no metric is judged."""
+
+    @property
+    def judge_failed_share(self) -> float:
+        """Judgements that are no verdict among those asked for, 0–1."""
+        return self.judgements.failed_share if self.judgements else 0.0
 
     @property
     def failed_share(self) -> float:
@@ -104,7 +112,7 @@ def run(config: RunConfig, *, resume: bool, progress: Progress, stop: Stop) -> R
     systems = system_rows(config.system_specs())
     with exclusive(path):
         started = time.monotonic()
-        scenarios = load_scenarios(config, progress.note)
+        scenarios = load_scenarios(config, progress.note, progress.read)
         refuse_unfit(systems, scenarios)
         manifest = manifest_of(config, systems)
         if there:
@@ -115,7 +123,14 @@ def run(config: RunConfig, *, resume: bool, progress: Progress, stop: Stop) -> R
             file.set_status("running", finished_at=None)
             file.forget_failures()
             finished = file.finished_cells()
-            lanes = lanes_of(systems, file.asked(), config.replicates, finished, file.finished_lanes())
+            lanes = lanes_of(
+                systems,
+                file.asked(),
+                config.replicates,
+                finished,
+                file.finished_lanes(),
+                write_probes=config.write_probes,
+            )
             del scenarios
             count = _Count(progress)
             progress.begin(sum(map(len, file.asked().values())) * len(systems) * config.replicates, len(finished))
@@ -194,6 +209,7 @@ def _outcome(path: Path, status: RunStatus, stop: Stop, count: _Count, seconds: 
             seconds=seconds,
             content_hash=run_file.content_hash(),
             warnings=run_warnings(run_file),
+            judgements=judgements_of((run_file,)),
         )
 
 

@@ -22,6 +22,8 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.ports import Embedder, LanguageModel, UseDetector, Writer
 from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.evaluators.graph import Evaluator
+from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
 from mnemoscope.evaluators.metrics.registry import default_metrics
 from mnemoscope.graphs.architecture import Architecture, create_architecture
 from mnemoscope.graphs.assistant import Assistant
@@ -124,9 +126,8 @@ class Tools:
 
     async def aclose(self) -> None:
         """As `close`, and the connections of models, which belong to the event loop."""
-        for name in ("model", "memory_model"):
-            if isinstance(model := vars(self).get(name), GatewayModel):
-                await model.close()
+        for model in self._models.values():
+            await model.close()
         self.close()
 
     @cached_property
@@ -137,13 +138,12 @@ class Tools:
     @cached_property
     def model(self) -> LanguageModel | None:
         """The model that replies; None: no model is configured."""
-        return self._open_model(self.config.model)
+        return self.open_model(self.config.model)
 
     @cached_property
     def memory_model(self) -> LanguageModel | None:
         """The model that memories are written with."""
-        name = self.config.memory_model
-        return self.model if name is None or name == self.config.model else self._open_model(name)
+        return self.open_model(self.config.memory_model or self.config.model)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -159,6 +159,8 @@ class Tools:
         if place and place != ":memory:" and not place.startswith(("http://", "https://")):
             place = str(self._own_folder(place))
         scope = f"{self.run}/{lane.scenario_id}/{lane.memory}"
+        if lane.system:
+            scope += f"/{lane.system}/{lane.replicate}"
         return open_vector_store(f"{kind}:{place}" if place else kind, scope=scope)
 
     @cached_property
@@ -173,13 +175,19 @@ class Tools:
 
     @cached_property
     def detector(self) -> UseDetector:
-        """Scores whether a reply uses a fact."""
+        """Tells whether a reply uses a fact, for loss attribution."""
         return OfflineUseDetector()
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Answers what metrics need to know of replies."""
+        model = self.open_model(self.config.judge_model or self.config.model)
+        return open_judge(self.config.judge, JudgePorts(model, self.embedder, self.open_model))
 
     @cached_property
     def evaluator(self) -> Evaluator:
         """Gives the verdicts."""
-        return Evaluator(default_metrics(), self.detector)
+        return Evaluator(default_metrics(), self.judge)
 
     @cached_property
     def budget(self) -> Budget:
@@ -200,6 +208,7 @@ class Tools:
             "writer": self.writer.key,
             "verifier": self.verifier.key,
             "detector": self.detector.key,
+            "judge": self.judge.name,
             "embedder": self.embedder.id,
             "vector_store": self.config.vector_store,
         }
@@ -209,10 +218,17 @@ class Tools:
         vars(self)["_folder"] = folder
         return folder
 
-    def _open_model(self, text: str | None) -> LanguageModel | None:
+    def open_model(self, text: str | None) -> LanguageModel | None:
+        """A model by its text form, opened once per process on its cache; None for None."""
         if text is None:
             return None
-        return open_model(text, cache=self.cache)
+        if text not in self._models:
+            self._models[text] = open_model(text, cache=self.cache)
+        return self._models[text]
+
+    @cached_property
+    def _models(self) -> dict[str, GatewayModel]:
+        return {}
 
 
 @lru_cache(maxsize=256)

@@ -77,6 +77,8 @@ def _serve(start: dict[str, Any], output: TextIO) -> int:
                         order["memory"],
                         tuple((name, profile) for name, profile in order["systems"]),
                         tuple(CellKey(*cell) for cell in order["cells"]),
+                        order["system"],
+                        order["replicate"],
                     )
                     loop.call_soon_threadsafe(queue.put_nowait, lane)
             os._exit(1)

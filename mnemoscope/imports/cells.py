@@ -11,8 +11,8 @@ from typing import cast
 from mnemoscope.core.identity import ItemId, TurnId
 from mnemoscope.core.spec import parse_spec
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.evaluators.graph import Evaluator
+from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
 from mnemoscope.evaluators.metrics.registry import default_metrics
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.exports.cells import NO_REPLY
@@ -84,7 +84,7 @@ class CellMaker:
                 reply=answer.reply,
                 history=scenario.turns[: probe.cut.seq],
             )
-            verdicts += await _evaluator(answer.said, answer.texts).evaluate(case)
+            verdicts += (await _evaluator(answer.said, answer.texts).evaluate(case)).verdicts
         taken = {verdict.metric for verdict in verdicts}
         labels = self._found.verdicts.get(target, [])
         there = {verdict.metric for verdict, _ in labels}
@@ -192,4 +192,4 @@ def _evaluator(said: bool, texts: bool) -> Evaluator:
         metrics = tuple(metric for metric in metrics if metric.family in _OF_RETRIEVAL)
     if not texts:
         metrics = tuple(metric for metric in metrics if parse_spec(metric.name).name not in _OF_TEXTS)
-    return Evaluator(metrics, OfflineUseDetector())
+    return Evaluator(metrics, open_judge("offline", JudgePorts()))

@@ -25,13 +25,13 @@ from mnemoscope.imports.stubs import VERDICTS_ONLY, stub_scenarios
 from mnemoscope.memory_backends.record import Capabilities
 from mnemoscope.runfile.lock import exclusive
 from mnemoscope.runfile.records import Manifest
-from mnemoscope.runfile.rows import SystemRow
+from mnemoscope.runfile.rows import IMPORTED, SystemRow
 from mnemoscope.runfile.writer import RunFile
 
 __all__ = ["EVIDENCE", "ImportRequest", "Imported", "ImportedFile", "import_run"]
 
-EVIDENCE = "imported"
-"""Evidence class of imported rows: what produced them was not run here."""
+EVIDENCE = IMPORTED
+"""Evidence class of imported rows."""
 _NAME_LIMIT = 200
 
 
@@ -118,7 +118,7 @@ def import_run(request: ImportRequest) -> Imported:
     config = _config(request)
     opened = _open(request, config.encoding)
     if request.scenarios:
-        planned = load_scenarios(config, lambda _: None)
+        planned = list(load_scenarios(config, lambda _: None))
     else:
         opened = [(part, replace(file, rows=list(file.rows))) for part, file in opened]
         planned = stub_scenarios(row for _, file in opened for row in file.rows)

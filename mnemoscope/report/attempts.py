@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mnemoscope.comparison.merging import Member
@@ -10,6 +11,7 @@ from mnemoscope.evaluators.attribution import STAGES
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.report.highlight import Piece, pieces_of
 from mnemoscope.report.outcomes import OUTCOME_STYLE
+from mnemoscope.runfile.judging import is_judged
 from mnemoscope.runfile.rows import CellRow, StoredReply, SystemRow
 
 __all__ = ["RETRIEVAL", "Attempt", "SlotLine", "VerdictLine", "attempt_of", "verdict_line"]
@@ -17,6 +19,9 @@ __all__ = ["RETRIEVAL", "Attempt", "SlotLine", "VerdictLine", "attempt_of", "ver
 RETRIEVAL = "retrieval"
 """Subject of the verdicts on what a memory gave back."""
 SLOTS_SHOWN = 6
+_PROMPT_DIGITS = 12
+_ABOUT_REPLY = frozenset({"cue-without-fact", "shotgun"})
+"""Flags that say something of the reply and nothing against the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,12 @@ class VerdictLine:
     score: str
     status: str
     quote: str
+    notes: tuple[str, ...]
+    """Why a person should look at it: flags, votes that differ, an answer that could not be read."""
+    raw: str
+    """What the judge said, as received; empty for a rule."""
+    prompt: str
+    """First digits of the hash of what the judge was asked; empty for a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,8 @@ class Attempt:
     losses: tuple[tuple[str, str], ...]
     verdicts: tuple[VerdictLine, ...]
     """Of the reply and the plan; those of the retrieval belong to the group."""
+    doubts: tuple[str, ...]
+    """Notes on how verdicts came about: where there are any, the outcome may be the judge's and not the system's."""
     judges: tuple[str, ...]
     spans: tuple[tuple[str, str], ...]
     replicates: int
@@ -89,6 +102,7 @@ def attempt_of(member: Member, system: SystemRow, cell: CellRow, reply: StoredRe
         )
         for s in (plan.slots if plan else ())
     ]
+    lines = tuple(verdict_line(v) for v in verdicts if v.subject != RETRIEVAL)
     quotes = [v.quote for v in verdicts if v.quote and v.status == "scored"]
     return Attempt(
         system=system.name,
@@ -111,7 +125,8 @@ def attempt_of(member: Member, system: SystemRow, cell: CellRow, reply: StoredRe
         fallback=reply.fallback,
         drafts=len(reply.drafts),
         losses=tuple((loss.fact_id, loss.stage) for loss in losses),
-        verdicts=tuple(verdict_line(v) for v in verdicts if v.subject != RETRIEVAL),
+        verdicts=lines,
+        doubts=() if cell.status == "error" else _doubts(lines),
         judges=tuple(dict.fromkeys(v.judge_key for v in verdicts if v.judge_key and v.subject != RETRIEVAL)),
         spans=tuple(_span_line(span) for span in member.run.spans_of(cell)),
         replicates=member.run.meta.replicates,
@@ -127,7 +142,21 @@ def verdict_line(verdict: Verdict) -> VerdictLine:
         score="–" if verdict.score is None else f"{verdict.score:g}",
         status=verdict.status,
         quote=verdict.quote,
+        notes=_notes(verdict),
+        raw=verdict.raw if is_judged(verdict.metric, verdict.judge_key) else "",
+        prompt=verdict.prompt_sha[:_PROMPT_DIGITS],
     )
+
+
+def _doubts(lines: Sequence[VerdictLine]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for line in lines for note in line.notes if note not in _ABOUT_REPLY))
+
+
+def _notes(verdict: Verdict) -> tuple[str, ...]:
+    failed = verdict.label if verdict.status in ("invalid", "error") else ""
+    split = verdict.agreement is not None and verdict.agreement < 1
+    votes = f"{verdict.agreement:.0%} of votes" if split else ""
+    return tuple(filter(None, (failed, votes, *verdict.flags)))
 
 
 def _span_line(span: Span) -> tuple[str, str]:

@@ -10,9 +10,11 @@ from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.summary import Comparison, Cost, Funnel
 from mnemoscope.evaluators.metrics.registry import lower_is_better
 from mnemoscope.report.figures import FunnelChart, funnel_chart
-from mnemoscope.report.page import PairTable, Table, headline_table, pair_tables, stratum_tables
+from mnemoscope.report.page import Table, headline_table, stratum_tables
+from mnemoscope.report.pairs import PairTable, pair_tables
 from mnemoscope.report.selecting import ProbeChoice, ProbeGroup
 from mnemoscope.report.wording import Wording
+from mnemoscope.runfile.judging import Judgements
 
 __all__ = ["Page", "page_of"]
 
@@ -64,6 +66,10 @@ class Page:
     warnings: tuple[str, ...]
     headlines: tuple[Table, ...]
     has_privileged: bool
+    has_imported: bool
+    has_gaps: bool
+    has_unequal: bool
+    """Whether a row says that its settings are others than most rows'."""
     funnel: FunnelChart | None
     funnels: tuple[Funnel, ...]
     strata: tuple[StrataPart, ...]
@@ -73,6 +79,10 @@ class Page:
     probes_note: str
     probe_groups: tuple[ProbeGroup, ...]
     outcomes: tuple[str, ...]
+    has_doubt: bool
+    """Whether a shown probe has a judgement that a person should look at."""
+    hashes: tuple[str, ...]
+    """Content of the run files, in their order: what `report --check` compares."""
     cards: tuple[CardView, ...]
     footer: str
 
@@ -90,7 +100,7 @@ def page_of(runs: RunSet, comparison: Comparison, choice: ProbeChoice, hashes: S
     pairs = tuple(
         (name, differences)
         for name, wanted in headlines.items()
-        if (differences := pair_tables(comparison, name, wanted, words))
+        if (differences := pair_tables(comparison, name, wanted))
     )
     scenarios = runs.scenarios()
     return Page(
@@ -102,6 +112,9 @@ def page_of(runs: RunSet, comparison: Comparison, choice: ProbeChoice, hashes: S
         warnings=comparison.warnings,
         headlines=tuple(headline_table(comparison, name, wanted, words, lower) for name, wanted in headlines.items()),
         has_privileged=bool(privileged),
+        has_imported=any(s.is_imported for s in comparison.systems),
+        has_gaps=any(f.vs_none is not None or f.vs_oracle is not None for f in comparison.metrics),
+        has_unequal=any(s.unequal for s in comparison.systems),
         funnel=funnel_chart(comparison.funnels, privileged) if comparison.funnels else None,
         funnels=comparison.funnels,
         strata=strata,
@@ -111,6 +124,8 @@ def page_of(runs: RunSet, comparison: Comparison, choice: ProbeChoice, hashes: S
         probes_note=_probes_note(choice, words),
         probe_groups=choice.groups,
         outcomes=choice.outcomes,
+        has_doubt=choice.has_doubt,
+        hashes=tuple(hashes),
         cards=(*_data_cards(runs, words), *_run_cards(runs, words)),
         footer=words(
             "footer",
@@ -150,8 +165,10 @@ def _facts(runs: RunSet, comparison: Comparison, words: Wording) -> tuple[tuple[
         or words("budget_none")
         for config in configs
     ]
+    judged = comparison.judgements
     return (
         (words("cells"), cells),
+        *(() if judged is None else ((words("judgements"), _judgements(judged, words)),)),
         (words("data"), _each(row.source_spec for row in runs.scenarios())),
         (words("budget"), _each(budgets)),
         (words("writer"), _each(k.get("writer", "–") for k in keys)),
@@ -159,6 +176,13 @@ def _facts(runs: RunSet, comparison: Comparison, words: Wording) -> tuple[tuple[
         (words("embedder"), _each(k.get("embedder", "–") for k in keys)),
         (words("captions"), _each(words("on") if config.captions else words("off") for config in configs)),
     )
+
+
+def _judgements(judged: Judgements, words: Wording) -> str:
+    share, asked, failed = f"{judged.failed_share:.1%}", f"{judged.asked:,}", f"{judged.n_failed:,}"
+    said = words("judgements_value", asked=asked, failed=failed, share=share)
+    causes = ", ".join(f"{cause} {count:,}" for cause, count in judged.failed.items())
+    return f"{said}: {causes}" if causes else said
 
 
 def _each(values: Iterable[str]) -> str:
@@ -192,6 +216,7 @@ def _cost(cost: Cost) -> CostRow:
             CostCell(f"{cost.prompt_tokens:,} / {cost.completion_tokens:,}", str(tokens)),
             number(cost.embedded_texts, ",d"),
             number(cost.reply_ms, ",.1f"),
+            number(cost.reply_characters, ",.0f"),
             number(cost.ingest_ms / 1000, ",.1f"),
         ),
     )

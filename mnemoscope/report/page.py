@@ -6,11 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mnemoscope.comparison.strata import ALL, shown_strata, stratum_title
-from mnemoscope.comparison.summary import Comparison, Figure, Headline, PairFigure, SystemView
+from mnemoscope.comparison.summary import Comparison, Figure, Headline, SystemView
 from mnemoscope.report.figures import Whisker, whisker
 from mnemoscope.report.wording import Wording
 
-__all__ = ["Cell", "Column", "PairLine", "PairTable", "Row", "Table", "headline_table", "pair_tables", "stratum_tables"]
+__all__ = [
+    "Cell",
+    "Column",
+    "Part",
+    "Row",
+    "Table",
+    "headline_table",
+    "percent",
+    "stratum_tables",
+]
+
+_PARTS = ("ranked", "imported", "privileged")
+"""In the order of `SystemView.part`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,8 @@ class Cell:
     chart: Whisker | None
     missing: str = ""
     """Why there is no figure."""
+    gap: str = ""
+    """Points above or below `none`, and `oracle`; empty where neither is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +57,16 @@ class Row:
 
     system: str
     tags: tuple[str, ...]
-    privileged: bool
-    apart: bool
-    """First of the privileged rows."""
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows that are ordered among themselves only."""
+
+    kind: str
+    """`ranked`, `imported` or `privileged`."""
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +75,7 @@ class Table:
 
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PairLine:
-    """One difference."""
-
-    a: str
-    b: str
-    delta: str
-    interval: str
-    p: str
-    p_clustered: str
-    p_adjusted: str
-    n: int
-    clusters: int
-    mde: str
-    mark: str
-    """`differs`, `not_comparable` or nothing."""
-    chart: Whisker | None
-
-
-@dataclass(frozen=True, slots=True)
-class PairTable:
-    """The differences of one metric in one stratum."""
-
-    title: str
-    test: str
-    """What the unclustered p-values are from."""
-    lines: tuple[PairLine, ...]
+    parts: tuple[Part, ...]
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:
@@ -114,7 +105,9 @@ def headline_table(
         )
         for h in headlines
     ]
-    return Table(benchmark, tuple(c for c, _, _ in columns), _rows(comparison.systems, [c[1:] for c in columns], words))
+    return Table(
+        benchmark, tuple(c for c, _, _ in columns), _parts(comparison.systems, [c[1:] for c in columns], words)
+    )
 
 
 def stratum_tables(
@@ -132,49 +125,35 @@ def stratum_tables(
             inside = {f.system: f for f in figures if f.stratum == stratum}
             size = max(f.n_expected for f in inside.values())
             columns.append((Column(stratum_title(benchmark, stratum), (f"n = {size:,}",)), inside, metric in lower))
-        rows = _rows(comparison.systems, [c[1:] for c in columns], words, charts=False)
-        tables.append(Table(metric, tuple(c for c, _, _ in columns), rows))
-    return tuple(tables)
-
-
-def pair_tables(
-    comparison: Comparison, benchmark: str, headlines: Sequence[Headline], words: Wording
-) -> tuple[PairTable, ...]:
-    """The differences behind each headline figure, largest first."""
-    tables = []
-    for headline in headlines:
-        pairs = [p for p in comparison.pairs if p.benchmark == benchmark and (p.metric, p.stratum) == headline]
-        if not pairs:
-            continue
-        reach = max([0.05, *(abs(v) for p in pairs for v in (p.delta, p.low, p.high) if v is not None)])
-        lines = tuple(_pair_line(p, reach) for p in sorted(pairs, key=_by_size))
-        title = headline.metric + ("" if headline.stratum == ALL else f", {stratum_title(benchmark, headline.stratum)}")
-        tables.append(PairTable(title, ", ".join(sorted({p.test for p in pairs})), lines))
+        parts = _parts(comparison.systems, [c[1:] for c in columns], words, charts=False)
+        tables.append(Table(metric, tuple(c for c, _, _ in columns), parts))
     return tuple(tables)
 
 
 def _notes(figure: Figure | None, words: Wording, lower: bool) -> tuple[str, ...]:
     first = f"%, {words('lower')}" if lower else "%"
-    return (first,) if figure is None else (first, calibration(figure, words))
+    if figure is None:
+        return (first,)
+    flips = "" if figure.flip_rate is None else words("flips", share=percent(figure.flip_rate))
+    return tuple(filter(None, (first, calibration(figure, words), flips)))
 
 
 def calibration(figure: Figure, words: Wording) -> str:
     """What is known of the judge behind a figure: its agreement, `uncalibrated`, or that ids alone decided."""
-    if figure.kappa is not None:
-        return words("kappa", k=f"{figure.kappa:.2f}")
+    if figure.agreement is not None:
+        return str(figure.agreement)
     return words("uncalibrated") if figure.judged else words("rule")
 
 
-def _rows(
+def _parts(
     systems: Sequence[SystemView],
     columns: Sequence[tuple[Mapping[str, Figure], bool]],
     words: Wording,
     *,
     charts: bool = True,
-) -> tuple[Row, ...]:
+) -> tuple[Part, ...]:
     best = [_best(systems, figures, lower) if charts else frozenset() for figures, lower in columns]
-    rows = []
-    was_privileged = False
+    parts: dict[int, list[Row]] = {}
     for view in _ordered(systems, columns):
         name = view.name
         if not any(name in figures for figures, _ in columns):
@@ -183,15 +162,14 @@ def _rows(
             _cell(figures.get(name), words, best=name in winners, charts=charts)
             for (figures, _), winners in zip(columns, best, strict=True)
         )
-        privileged = view.row.privileged
-        rows.append(Row(name, system_tags(view, words), privileged, privileged and not was_privileged, cells))
-        was_privileged = privileged
-    return tuple(rows)
+        parts.setdefault(view.part, []).append(Row(name, system_tags(view, words), cells))
+    return tuple(Part(_PARTS[part], tuple(rows)) for part, rows in parts.items())
 
 
 def system_tags(view: SystemView, words: Wording) -> tuple[str, ...]:
-    """Marks beside a system's name: evidence class, mode, whether it reads gold, whether cells are missing."""
+    """Marks beside a system's name: evidence class, mode, gold, settings of its own, whether cells are missing."""
     tags = [view.row.evidence_class, view.row.mode, words("privileged") if view.row.privileged else ""]
+    tags += [words("other_setting", name=setting) for setting in view.unequal]
     tags.append("" if view.is_complete else words("incomplete"))
     return tuple(tag for tag in tags if tag)
 
@@ -199,10 +177,10 @@ def system_tags(view: SystemView, words: Wording) -> tuple[str, ...]:
 def _ordered(systems: Sequence[SystemView], columns: Sequence[tuple[Mapping[str, Figure], bool]]) -> list[SystemView]:
     figures, lower = columns[0] if columns else ({}, False)
 
-    def key(view: SystemView) -> tuple[bool, bool, float, int]:
+    def key(view: SystemView) -> tuple[int, bool, float, int]:
         figure = figures.get(view.name)
-        value = None if figure is None else figure.value
-        return (view.row.privileged, value is None, (value or 0.0) * (1 if lower else -1), view.row.position)
+        value = None if figure is None or view.is_imported else figure.value
+        return (view.part, value is None, (value or 0.0) * (1 if lower else -1), view.row.position)
 
     return sorted(systems, key=key)
 
@@ -211,7 +189,7 @@ def _best(systems: Sequence[SystemView], figures: Mapping[str, Figure], lower: b
     values = {
         view.name: figure.value
         for view in systems
-        if not view.row.privileged and (figure := figures.get(view.name)) is not None and figure.value is not None
+        if view.part == 0 and (figure := figures.get(view.name)) is not None and figure.value is not None
     }
     if len(set(values.values())) < 2:
         return frozenset()
@@ -234,39 +212,10 @@ def _cell(figure: Figure | None, words: Wording, *, best: bool, charts: bool) ->
     if not charts and figure.n_scored == figure.n_expected:
         n = ""  # the column's head says it
     chart = whisker(figure.value, figure.low, figure.high, width=96.0) if charts else None
-    return Cell(percent(figure.value), interval, n, strict, f"{figure.value:.6f}", best, chart)
+    sort = f"{figure.value:.6f}"
+    return Cell(percent(figure.value), interval, n, strict, sort, best, chart, gap=_gap(figure, words))
 
 
-def _by_size(pair: PairFigure) -> tuple[bool, float, str, str]:
-    return (not pair.comparable, -abs(pair.delta or 0.0), pair.a, pair.b)
-
-
-def _pair_line(pair: PairFigure, reach: float) -> PairLine:
-    interval = "" if pair.low is None else f"[{percent(pair.low, signed=True)}, {percent(pair.high, signed=True)}]"
-    mark = "differs" if pair.is_significant else "" if pair.comparable else "not_comparable"
-    return PairLine(
-        a=pair.a,
-        b=pair.b,
-        delta=percent(pair.delta, signed=True),
-        interval=interval,
-        p=p_value(pair.p),
-        p_clustered=p_value(pair.p_clustered),
-        p_adjusted=p_value(pair.p_adjusted),
-        n=pair.n,
-        clusters=pair.clusters,
-        mde="–" if pair.mde is None else f"±{percent(pair.mde)}",
-        mark=mark,
-        chart=whisker(pair.delta, pair.low, pair.high, start=-reach, end=reach, width=110.0),
-    )
-
-
-def p_value(p: float | None) -> str:
-    """A p-value in three places, never as zero.
-
-    Example:
-        >>> p_value(0.0001), p_value(0.0449), p_value(None)
-        ('< .001', '.045', '–')
-    """
-    if p is None:
-        return "–"
-    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+def _gap(figure: Figure, words: Wording) -> str:
+    found = [("vs_none", figure.vs_none), ("vs_oracle", figure.vs_oracle)]
+    return " · ".join(words(name, v=percent(value, signed=True)) for name, value in found if value is not None)

@@ -16,6 +16,7 @@ from mnemoscope.runfile.rows import ProbeRow
 __all__ = ["Dot", "ProbeChoice", "ProbeGroup", "ProbeView", "choose_probes"]
 
 MOST_PROBES = 400
+DOUBT = "doubt"
 _TRIED = 6
 """Probes rendered first, to estimate how many fit."""
 
@@ -42,7 +43,7 @@ class ProbeView:
     groups: tuple[MemoryGroup, ...]
     strip: tuple[Dot, ...]
     stages: tuple[str, ...]
-    """The outcomes that occur, for the filter."""
+    """The outcomes that occur, for the filter, and `doubt` where a judgement is doubtful."""
     right: int
 
 
@@ -64,6 +65,8 @@ class ProbeChoice:
     total: int
     outcomes: tuple[str, ...]
     """Outcomes that occur anywhere, in the order of the way."""
+    has_doubt: bool
+    """Whether a shown probe has a judgement that a person should look at."""
 
 
 def choose_probes(
@@ -89,8 +92,13 @@ def choose_probes(
     ranked = worst_first(known, fair)[:MOST_PROBES]
     shelf = Shelf(runs, known)
 
+    doubted: set[ProbeKey] = set()
+
     def html(key: ProbeKey) -> Markup:
-        return render(_view(runs, shelf, rows[key], known, systems))
+        view = _view(runs, shelf, rows[key], known, systems)
+        if DOUBT in view.stages:
+            doubted.add(key)
+        return render(view)
 
     order = {key: place for place, key in enumerate(rows)}
     rendered: dict[ProbeKey, Markup] = {}
@@ -105,7 +113,8 @@ def choose_probes(
     while len(kept) > 1 and size > room:
         size -= _size(rendered[kept.pop()])
     shown = {key: rendered[key] for key in sorted(kept, key=lambda key: order[key])}
-    return ProbeChoice(_grouped(runs, shown), len(shown), len(rows), _occurring(known))
+    has_doubt = not doubted.isdisjoint(shown)
+    return ProbeChoice(_grouped(runs, shown), len(shown), len(rows), _occurring(known), has_doubt)
 
 
 def _size(html: Markup) -> int:
@@ -131,13 +140,15 @@ def _view(runs: RunSet, shelf: Shelf, row: ProbeRow, outcomes: CellOutcomes, sys
     probe = next(p for p in scenario.probes if p.probe_id == row.probe_id)
     known = outcomes[row.scenario_id, row.probe_id]
     strip = tuple(Dot(name, o := known.get(name, "missing"), OUTCOME_STYLE.get(o, "untold")) for name in systems)
+    groups = shelf.groups(row.scenario_id, probe, gold_sources(scenario.gold_by_probe[probe.probe_id], scenario))
+    doubt = any(attempt.doubts for group in groups for attempt in group.attempts)
     return ProbeView(
         probe_id=row.probe_id,
         style=row.style,
         strata=row.strata,
         moment=moment_of(scenario, probe),
-        groups=shelf.groups(row.scenario_id, probe, gold_sources(scenario.gold_by_probe[probe.probe_id], scenario)),
+        groups=groups,
         strip=strip,
-        stages=tuple(dict.fromkeys(dot.outcome for dot in strip)),
+        stages=tuple(dict.fromkeys([*(dot.outcome for dot in strip), *([DOUBT] if doubt else [])])),
         right=sum(dot.style == "right" for dot in strip),
     )

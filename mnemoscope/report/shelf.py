@@ -10,7 +10,7 @@ from mnemoscope.comparison.merging import Member, RunSet
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.report.attempts import RETRIEVAL, Attempt, attempt_of, verdict_line
 from mnemoscope.report.outcomes import CellOutcomes
-from mnemoscope.runfile.rows import CellKey, CellRow, LaneKey, StoredReply, SystemRow
+from mnemoscope.runfile.rows import CellKey, CellRow, LaneKey, StoredReply
 from mnemoscope.scenarios.records import Probe
 
 __all__ = ["ItemLine", "MemoryGroup", "Shelf"]
@@ -80,29 +80,30 @@ class Shelf:
     def groups(self, scenario_id: str, probe: Probe, gold: Collection[str]) -> tuple[MemoryGroup, ...]:
         """Every system at one probe, grouped by memory and by what it was given, in the order of systems."""
         found: dict[tuple[object, ...], list[tuple[Attempt, StoredReply, CellRow]]] = {}
-        held: dict[tuple[object, ...], tuple[Member, SystemRow]] = {}
+        held: dict[tuple[object, ...], tuple[Member, LaneKey]] = {}
         for system in self._systems:
             for member in self._runs.members_of(system.name):
-                cell = member.run.cell(CellKey(member.stored[system.name], scenario_id, probe.probe_id, 0))
+                named = CellKey(member.stored[system.name], scenario_id, probe.probe_id, 0)
+                cell = member.run.cell(named)
                 if cell is None:
                     continue
                 reply = member.run.reply_of(cell)
-                key = (member.label, system.memory, *_given_key(reply))
-                held.setdefault(key, (member, system))
+                lane = member.run.lane_of(named, system.memory)
+                key = (member.label, lane, *_given_key(reply))
+                held.setdefault(key, (member, lane))
                 outcome = self._outcomes[scenario_id, probe.probe_id].get(system.name, "missing")
                 found.setdefault(key, []).append((attempt_of(member, system, cell, reply, outcome), reply, cell))
-        return tuple(self._group(*held[key], scenario_id, probe, gold, rows) for key, rows in found.items())
+        return tuple(self._group(*held[key], probe, gold, rows) for key, rows in found.items())
 
     def _group(
         self,
         member: Member,
-        system: SystemRow,
-        scenario_id: str,
+        lane: LaneKey,
         probe: Probe,
         gold: Collection[str],
         rows: Sequence[tuple[Attempt, StoredReply, CellRow]],
     ) -> MemoryGroup:
-        items = self._items(member, LaneKey(scenario_id, system.memory))
+        items = self._items(member, lane)
         hits = [item for item in items or () if _hits(item, gold) and item.seq_from < max(probe.cut.seq, 1)]
         retrieval = rows[0][1].retrieval
         ranking = retrieval.ranking if retrieval else ()
@@ -111,7 +112,7 @@ class Shelf:
         lines = [_item_line(item, gold) for item in given]
         flags = ("truncated", "tied_at_cut", "blank_query", "mutated")
         return MemoryGroup(
-            memory=system.memory,
+            memory=lane.memory,
             stored=tuple(_item_line(item, gold) for item in hits[:STORED_SHOWN]),
             stored_more=max(0, len(hits) - STORED_SHOWN),
             all_forgotten=bool(hits) and not any(item.is_live for item in hits),

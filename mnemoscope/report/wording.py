@@ -53,9 +53,31 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "system": ("System", "系统"),
     "lower": ("lower is better", "越低越好"),
     "uncalibrated": ("uncalibrated", "未校准"),
-    "kappa": ("κ = {k}", "κ = {k}"),
     "rule": ("a fixed rule, no judge", "固定规则，无评判者"),
     "strict": ("strict", "严格"),
+    "vs_none": ("{v} vs none", "较 none {v}"),
+    "vs_oracle": ("{v} vs oracle", "较 oracle {v}"),
+    "gap_note": (
+        "vs none, vs oracle: points above or below the same profile and settings without any memory, and with the "
+        "gold evidence given.",
+        "较 none、较 oracle：与同一方式、同一设置下无记忆、以及给出标准证据时相差的百分点。",
+    ),
+    "other_setting": ("other {name}", "{name} 不同"),
+    "unequal_note": (
+        "“other …” marks a setting that differs from most rows; such rows get no mark against the others.",
+        "“… 不同”表示该设置与多数行不同；与其他行之间不标显著性。",
+    ),
+    "imported_note": (
+        "Rows in italics are imported: made elsewhere, under conditions that are not known here. They are not ranked.",
+        "斜体行为导入结果：在别处、以未知条件得到，不参与排名。",
+    ),
+    "flips": ("{share} % of votes differ", "{share}% 的投票不一致"),
+    "within_flips": ("within the judge’s flips", "在评判波动之内"),
+    "doubt": ("judge doubt", "评判存疑"),
+    "raw": ("What the judge said", "评判原文"),
+    "prompt_sha": ("prompt {sha}", "提示 {sha}"),
+    "judgements": ("Judgements", "评判次数"),
+    "judgements_value": ("{failed} of {asked} failed, {share}", "{asked} 次中失败 {failed} 次，{share}"),
     "privileged": ("reads gold", "读取标准答案"),
     "privileged_note": (
         "Rows marked “reads gold” are ceilings, not competitors: they are told the answer’s evidence.",
@@ -111,6 +133,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "p_adjusted": ("p, adjusted", "校正 p"),
     "clusters": ("clusters", "聚类数"),
     "mde": ("can show", "可检出"),
+    "no_difference": ("no difference shown", "未见差异"),
     "differs": ("differs", "有差异"),
     "not_comparable": ("not comparable", "不可比"),
     "costs_note": (
@@ -124,6 +147,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "c_tokens": ("tokens in / out", "输入/输出词元"),
     "c_embedded": ("texts embedded", "嵌入文本"),
     "c_reply": ("ms per reply", "每次回复毫秒"),
+    "c_length": ("characters per reply", "每次回复字符"),
     "c_ingest": ("s to ingest", "写入秒数"),
     "estimate": ("estimate", "估计"),
     "probes_all": ("All {n} probes.", "全部 {n} 个探针。"),

@@ -83,7 +83,7 @@ def write_report(
         fair = [system.name for system in comparison.systems if not system.row.privileged]
         outcomes, words = outcomes_of(runs, deciding, lower), renderer.words
         hashes = tuple(member.run.content_hash() for member in runs.members)
-        frame = renderer.page(page_of(runs, comparison, ProbeChoice((), 0, 0, ()), hashes, words))
+        frame = renderer.page(page_of(runs, comparison, ProbeChoice((), 0, 0, (), has_doubt=False), hashes, words))
         room = page_bytes - len(frame.encode("utf-8"))
         choice = choose_probes(runs, names, fair, outcomes, renderer.probe, room)
         data = renderer.page(page_of(runs, comparison, choice, hashes, words)).encode("utf-8")

@@ -13,14 +13,16 @@ SELECT cell_id, system, scenario_id, probe_id, replicate, status, error, error_c
 FROM cell ORDER BY system, scenario_id, probe_id, replicate
 """
 _VERDICTS = """
-SELECT metric, subject, judge_key, label, score, status, prompt_sha, raw, quote
+SELECT metric, subject, judge_key, label, score, status, prompt_sha, raw, quote, agreement, flags
 FROM verdict WHERE cell_id = ? ORDER BY metric, subject, judge_key
 """
+_JUDGING = "SELECT judge, usage FROM judging WHERE cell_id = ? ORDER BY judge"
 _LOSSES = "SELECT fact_id, stage, routes FROM loss WHERE cell_id = ? ORDER BY fact_id"
 _LANES = """
-SELECT l.scenario_id, l.memory, l.status, l.error, l.error_cause, l.written, l.covered, l.forgotten, l.deferred,
-l.dropped, l.skipped, l.usage, i.body FROM lane l LEFT JOIN item i USING (scenario_id, memory)
-ORDER BY l.scenario_id, l.memory
+SELECT l.scenario_id, l.memory, l.system, l.replicate, l.status, l.error, l.error_cause, l.written, l.covered,
+l.forgotten, l.deferred, l.dropped, l.skipped, l.usage, i.body
+FROM lane l LEFT JOIN item i USING (scenario_id, memory, system, replicate)
+ORDER BY l.scenario_id, l.memory, l.system, l.replicate
 """
 
 
@@ -41,6 +43,8 @@ def content_hash(db: sqlite3.Connection) -> str:
         _feed(digest, "cell", row)
         for verdict in db.execute(_VERDICTS, (cell_id,)):
             _feed(digest, "verdict", verdict)
+        for judging in db.execute(_JUDGING, (cell_id,)):
+            _feed(digest, "judging", judging)
         for loss in db.execute(_LOSSES, (cell_id,)):
             _feed(digest, "loss", loss)
     for lane in db.execute(_LANES):

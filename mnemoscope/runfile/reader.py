@@ -6,6 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.runfile import codec
 from mnemoscope.runfile.content import content_hash
+from mnemoscope.runfile.counting import KEY_ORDER, CountingRows
 from mnemoscope.runfile.rows import (
     CellKey,
     CellRow,
@@ -47,7 +49,6 @@ _VERDICT = (
     "SELECT c.system, c.scenario_id, c.probe_id, c.replicate, v.metric, v.subject, v.label, v.score, v.status, "
     "v.judge_key FROM cell c CROSS JOIN verdict v ON v.cell_id = c.cell_id"
 )
-_KEY_ORDER = " ORDER BY c.system, c.scenario_id, c.probe_id, c.replicate"
 
 
 def open_run(path: str | Path) -> RunReader:
@@ -87,7 +88,7 @@ def _connect(file: Path) -> sqlite3.Connection:
     return db
 
 
-class RunReader:
+class RunReader(CountingRows):
     """A run file, opened for reading. Rows come in an order that no execution can change."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
@@ -159,18 +160,18 @@ class RunReader:
     def lanes(self) -> tuple[LaneRow, ...]:
         """The lanes that have come to an end, failed ones included."""
         rows = self._rows(
-            "SELECT scenario_id, memory, status, error, error_cause, written, covered, forgotten, deferred, dropped, "
-            "skipped, unknown_share, stats, usage, cache_hits, ingest_ms, node_ms FROM lane "
-            "ORDER BY scenario_id, memory"
+            "SELECT scenario_id, memory, system, replicate, status, error, error_cause, written, covered, forgotten, "
+            "deferred, dropped, skipped, unknown_share, stats, usage, cache_hits, ingest_ms, node_ms FROM lane "
+            "ORDER BY scenario_id, memory, system, replicate"
         )
         decoders: Mapping[int, Callable[[Any], object]] = {
-            9: json.loads,
-            10: json.loads,
-            12: _or_none(codec.stats_from),
-            16: json.loads,
+            11: json.loads,
+            12: json.loads,
+            14: _or_none(codec.stats_from),
+            18: json.loads,
         }
         return tuple(
-            LaneRow(*[*_with(r, decoders)[:13], codec.usage_from(r[13], r[14]), *_with(r, decoders)[15:]]) for r in rows
+            LaneRow(*[*_with(r, decoders)[:15], codec.usage_from(r[15], r[16]), *_with(r, decoders)[17:]]) for r in rows
         )
 
     def cells(self, system: str | None = None, scenario: str | None = None) -> Iterator[CellRow]:
@@ -182,7 +183,7 @@ class RunReader:
         """
         wanted = [("c.system", system), ("c.scenario_id", scenario)]
         where = " AND ".join(f"{column} = ?" for column, value in wanted if value is not None)
-        query = _CELL + (f" WHERE {where}" if where else "") + _KEY_ORDER
+        query = _CELL + (f" WHERE {where}" if where else "") + KEY_ORDER
         for row in self._rows(query, [value for _, value in wanted if value is not None]):
             yield _cell(row)
 
@@ -226,25 +227,20 @@ class RunReader:
         Args:
             metric: Only those of this metric.
         """
-        query = _VERDICT + (" AND v.metric = ?" if metric else "") + _KEY_ORDER + ", v.metric, v.subject, v.judge_key"
+        query = _VERDICT + (" AND v.metric = ?" if metric else "") + KEY_ORDER + ", v.metric, v.subject, v.judge_key"
         return map(VerdictRow._make, self._rows(query, (metric,) if metric else ()))
 
     def verdicts_of(self, cell: CellRow) -> tuple[Verdict, ...]:
         """The verdicts of one cell in full, ordered by metric, subject and judge."""
         rows = self._rows(
-            "SELECT metric, subject, label, score, status, judge_key, prompt_sha, raw, quote FROM verdict "
-            "WHERE cell_id = ? ORDER BY metric, subject, judge_key",
+            "SELECT metric, subject, label, score, status, judge_key, prompt_sha, raw, quote, agreement, flags "
+            "FROM verdict WHERE cell_id = ? ORDER BY metric, subject, judge_key",
             (cell.cell_id,),
         )
-        return tuple(Verdict(*row) for row in rows)
-
-    def judge_errors(self) -> dict[tuple[str, str], int]:
-        """Metric and cause of what failed in judging cells that did not fail themselves, with its number."""
-        rows = self._rows(
-            "SELECT metric, label, count(*) FROM verdict WHERE status = 'error' AND label LIKE 'judge-error:%' "
-            "GROUP BY metric, label ORDER BY metric, label"
+        return tuple(
+            replace(Verdict(*first), agreement=agreement, flags=tuple(json.loads(flags)))
+            for *first, agreement, flags in rows
         )
-        return {(metric, label.partition(":")[2]): count for metric, label, count in rows}
 
     def losses(self, system: str | None = None) -> Iterator[LossRow]:
         """Where gold facts went, ordered by cell key and fact.
@@ -256,7 +252,7 @@ class RunReader:
             "SELECT c.system, c.scenario_id, c.probe_id, c.replicate, l.fact_id, l.stage, l.routes "
             "FROM cell c CROSS JOIN loss l ON l.cell_id = c.cell_id"
             + (" WHERE c.system = ?" if system else "")
-            + _KEY_ORDER
+            + KEY_ORDER
             + ", l.fact_id"
         )
         for row in self._rows(query, (system,) if system else ()):
@@ -275,13 +271,26 @@ class RunReader:
     def items_of(self, lane: LaneRow | LaneKey) -> tuple[MemoryItem, ...]:
         """What a memory held at the history's end, tombstones included, in order of writing."""
         rows = list(
-            self._rows("SELECT body FROM item WHERE scenario_id = ? AND memory = ?", (lane.scenario_id, lane.memory))
+            self._rows(
+                "SELECT body FROM item WHERE scenario_id = ? AND memory = ? AND system = ? AND replicate = ?",
+                (lane.scenario_id, lane.memory, lane.system, lane.replicate),
+            )
         )
         if not rows:
             return ()
         refs = codec.unpack(rows[0][0])
         pieces = self._pieces([key for _, key in refs])
         return tuple(codec.item_from(item_id, pieces[key][1]) for item_id, key in refs)
+
+    def lane_of(self, cell: CellKey, memory: str) -> LaneKey:
+        """The lane that a cell was asked in: its system's own where probes were written back, else the shared one.
+
+        Args:
+            cell: Names the cell, with its system's name in this file.
+            memory: Of that system.
+        """
+        own = (cell.system, cell.replicate) if self.config.write_probes else ()
+        return LaneKey(cell.scenario_id, memory, *own)
 
     # -- how far it has come -------------------------------------------------------------------------------------
 

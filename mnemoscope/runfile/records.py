@@ -80,6 +80,8 @@ class CellRecord:
     reply: Reply
     ms: float
     verdicts: Sequence[Verdict] = ()
+    judging: Mapping[str, Usage] = field(default_factory=dict)
+    """Name of a judge to what its verdicts cost."""
     losses: Sequence[LossRecord] = ()
     spans: Sequence[Span] = ()
     error_cause: str | None = None
@@ -187,6 +189,8 @@ def verdict_row(verdict: Verdict) -> tuple[object, ...]:
         verdict.prompt_sha,
         raw,
         verdict.quote,
+        codec.rounded(verdict.agreement),
+        canonical_json(list(verdict.flags)),
     )
 
 

@@ -13,6 +13,7 @@ from mnemoscope.memory_backends.record import Capabilities, MemoryItem, Query, S
 from mnemoscope.scenarios.records import Card
 
 __all__ = [
+    "IMPORTED",
     "CellKey",
     "CellRow",
     "CellStatus",
@@ -24,16 +25,21 @@ __all__ = [
     "RankedRef",
     "RunMeta",
     "RunStatus",
+    "Said",
     "ScenarioRow",
     "StoredReply",
     "StoredRetrieval",
     "SystemRow",
     "VerdictRow",
+    "VerdictState",
+    "Vote",
 ]
 
 CellStatus = Literal["ok", "error"]
 LaneStatus = Literal["done", "failed"]
 RunStatus = Literal["running", "interrupted", "stopped", "complete"]
+IMPORTED = "imported"
+"""Evidence class of rows that another harness made: what produced them was not run here."""
 
 
 class CellKey(NamedTuple):
@@ -50,6 +56,17 @@ class LaneKey(NamedTuple):
 
     scenario_id: str
     memory: str
+    system: str = ""
+    """The one system that the memory belongs to, where probes are written back; empty: all that name it share it."""
+    replicate: int = 0
+    """The one replicate that it belongs to; 0 where the memory is shared."""
+
+
+class Said(NamedTuple):
+    """What a stored cell said."""
+
+    status: CellStatus
+    text: str
 
 
 class VerdictRow(NamedTuple):
@@ -65,6 +82,31 @@ class VerdictRow(NamedTuple):
     score: float | None
     status: str
     judge_key: str
+
+
+class VerdictState(NamedTuple):
+    """How many verdicts on cells with a reply came out alike."""
+
+    metric: str
+    judge_key: str
+    status: str
+    """`scored`, `invalid` or `error`."""
+    label: str
+    """Why there is no score; empty where there is one."""
+    n: int
+
+
+class Vote(NamedTuple):
+    """One scored verdict that several votes decided."""
+
+    system: str
+    scenario_id: str
+    probe_id: str
+    replicate: int
+    metric: str
+    judge_key: str
+    agreement: float
+    """Share of the votes for the label that won, 0–1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +185,9 @@ class LaneRow:
 
     scenario_id: str
     memory: str
+    system: str
+    """As in `LaneKey`, as is `replicate`."""
+    replicate: int
     status: LaneStatus
     error: str | None
     error_cause: str | None
@@ -165,7 +210,7 @@ class LaneRow:
     @property
     def key(self) -> LaneKey:
         """What joins it to systems."""
-        return LaneKey(self.scenario_id, self.memory)
+        return LaneKey(self.scenario_id, self.memory, self.system, self.replicate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,41 @@ CREATE TABLE loss (
 CREATE TABLE span (cell_id INTEGER PRIMARY KEY REFERENCES cell, body BLOB NOT NULL) STRICT;
 """
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "runs, cells and verdicts", _FIRST),)
+_OWN_LANES = """
+ALTER TABLE lane RENAME TO shared_lane;
+CREATE TABLE lane (
+    scenario_id TEXT NOT NULL REFERENCES scenario, memory TEXT NOT NULL, system TEXT NOT NULL,
+    replicate INTEGER NOT NULL, status TEXT NOT NULL, error TEXT, error_cause TEXT, written INTEGER NOT NULL,
+    covered INTEGER NOT NULL, forgotten INTEGER NOT NULL, deferred INTEGER NOT NULL, dropped TEXT NOT NULL,
+    skipped TEXT NOT NULL, unknown_share REAL, stats TEXT, usage TEXT NOT NULL, cache_hits INTEGER NOT NULL,
+    ingest_ms REAL NOT NULL, node_ms TEXT NOT NULL, PRIMARY KEY (scenario_id, memory, system, replicate)
+) STRICT, WITHOUT ROWID;
+INSERT INTO lane SELECT scenario_id, memory, '', 0, status, error, error_cause, written, covered, forgotten, deferred,
+    dropped, skipped, unknown_share, stats, usage, cache_hits, ingest_ms, node_ms FROM shared_lane;
+DROP TABLE shared_lane;
+ALTER TABLE item RENAME TO shared_item;
+CREATE TABLE item (
+    scenario_id TEXT NOT NULL, memory TEXT NOT NULL, system TEXT NOT NULL, replicate INTEGER NOT NULL,
+    body BLOB NOT NULL, PRIMARY KEY (scenario_id, memory, system, replicate)
+) STRICT;
+INSERT INTO item SELECT scenario_id, memory, '', 0, body FROM shared_item;
+DROP TABLE shared_item;
+"""
+
+_JUDGING = """
+ALTER TABLE verdict ADD COLUMN agreement REAL;
+ALTER TABLE verdict ADD COLUMN flags TEXT NOT NULL DEFAULT '[]';
+CREATE TABLE judging (
+    cell_id INTEGER NOT NULL REFERENCES cell, judge TEXT NOT NULL, usage TEXT NOT NULL, cache_hits INTEGER NOT NULL,
+    PRIMARY KEY (cell_id, judge)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "runs, cells and verdicts", _FIRST),
+    Migration(2, "a lane of its own for a system", _OWN_LANES),
+    Migration(3, "how sure a judge is, and what judging costs", _JUDGING),
+)
 
 
 def latest_version(migrations: Sequence[Migration] = MIGRATIONS) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -14,16 +14,20 @@ from typing import Any, Self
 
 from mnemoscope.core.errors import RunFileError
 from mnemoscope.core.identity import canonical_json
+from mnemoscope.core.usage import Usage
+from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.runfile import codec, records
 from mnemoscope.runfile.content import content_hash
 from mnemoscope.runfile.records import CellRecord, LaneRecord, Manifest, Piece, Pieces, PlannedScenario
-from mnemoscope.runfile.rows import CellKey, LaneKey, RunStatus, SystemRow
+from mnemoscope.runfile.rows import CellKey, LaneKey, RunStatus, Said, SystemRow
 from mnemoscope.runfile.schema import MIGRATIONS, apply_migrations, check_header
 from mnemoscope.scenarios.records import Scenario
 
 __all__ = ["RunFile"]
 
 _FAILED = "(SELECT cell_id FROM cell WHERE status = 'error')"
+_CELL_ID = "SELECT cell_id FROM cell WHERE system = ? AND scenario_id = ? AND probe_id = ? AND replicate = ?"
+_VERDICT_COLUMNS = "cell_id, metric, subject, judge_key, label, score, status, prompt_sha, raw, quote, agreement, flags"
 
 
 class RunFile:
@@ -65,6 +69,9 @@ class RunFile:
         except (OSError, sqlite3.OperationalError) as error:
             _remove(draft)
             raise RunFileError(f"output {path} cannot be written: {error}") from None
+        except BaseException:  # scenarios are still being read while the plan is written
+            _remove(draft)
+            raise
         return cls.resume(path)
 
     @classmethod
@@ -126,7 +133,16 @@ class RunFile:
 
     def finished_lanes(self) -> set[LaneKey]:
         """Keys of the lanes that have come to their end."""
-        return set(map(LaneKey._make, self._db.execute("SELECT scenario_id, memory FROM lane")))
+        rows = self._db.execute("SELECT scenario_id, memory, system, replicate FROM lane")
+        return set(map(LaneKey._make, rows))
+
+    def said(self, key: CellKey) -> Said | None:
+        """What a stored cell said; None where the cell is not there."""
+        row = self._db.execute(
+            "SELECT status, reply FROM cell WHERE system = ? AND scenario_id = ? AND probe_id = ? AND replicate = ?",
+            key,
+        ).fetchone()
+        return None if row is None else Said(row[0], json.loads(row[1])["text"])
 
     def content_hash(self) -> str:
         """See `RunReader.content_hash`."""
@@ -159,7 +175,7 @@ class RunFile:
             if not cursor.rowcount:
                 return
             number = cursor.lastrowid
-            self._db.executemany("INSERT INTO verdict VALUES (?,?,?,?,?,?,?,?,?,?)", [(number, *v) for v in verdicts])
+            self._add_verdicts(number, verdicts, cell.judging)
             self._db.executemany(
                 "INSERT INTO loss VALUES (?,?,?,?)",
                 [(number, loss.fact_id, loss.stage, canonical_json(dict(loss.routes))) for loss in cell.losses],
@@ -167,10 +183,32 @@ class RunFile:
             if spans is not None:
                 self._db.execute("INSERT INTO span VALUES (?,?)", (number, spans))
 
-    def forget_failures(self) -> None:
-        """Drop the failed cells and lanes, so that they are open again."""
+    def add_verdicts(self, key: CellKey, verdicts: Sequence[Verdict], judging: Mapping[str, Usage]) -> None:
+        """Add what a judge said of a stored cell in one transaction; what it said before of these metrics gives way.
+
+        Args:
+            key: The cell; nothing is done where it is not stored.
+            verdicts: All that the judge says of it.
+            judging: Name of the judge to what it cost, added to what it cost before.
+        """
         with self._transaction():
-            for table in ("verdict", "loss", "span", "cell"):
+            found = self._db.execute(_CELL_ID, key).fetchone()
+            if found is None:
+                return
+            gone = {(found[0], v.metric, v.judge_key) for v in verdicts}
+            self._db.executemany("DELETE FROM verdict WHERE cell_id = ? AND metric = ? AND judge_key = ?", sorted(gone))
+            self._add_verdicts(found[0], [records.verdict_row(verdict) for verdict in verdicts], judging)
+
+    def forget_failures(self) -> None:
+        """Drop the failed cells and lanes, so that they are open again.
+
+        Where replies are written to the memory, whatever came after a failed one would be different had it not
+        failed. So there the whole lane is opened again.
+        """
+        with self._transaction():
+            if self.setting("config").get("write_probes"):
+                self._forget_lanes_with_failures()
+            for table in ("verdict", "judging", "loss", "span", "cell"):
                 self._db.execute(f"DELETE FROM {table} WHERE cell_id IN {_FAILED}")  # noqa: S608
             self._db.execute("DELETE FROM lane WHERE status = 'failed'")
 
@@ -183,7 +221,7 @@ class RunFile:
             marks = ",".join("?" * len(row))
             cursor = self._db.execute(f"INSERT INTO lane VALUES ({marks}) ON CONFLICT DO NOTHING", row)  # noqa: S608
             if cursor.rowcount and lane.stats:
-                self._db.execute("INSERT INTO item VALUES (?,?,?)", (*lane.key, codec.pack(refs)))
+                self._db.execute("INSERT INTO item VALUES (?,?,?,?,?)", (*lane.key, codec.pack(refs)))
 
     def set_status(self, status: RunStatus, *, finished_at: datetime | None, add_seconds: float = 0.0) -> None:
         """Say how far the run has come."""
@@ -220,11 +258,36 @@ class RunFile:
             raise RunFileError(f"run file {self.path} cannot be written: {error}; what was finished is kept") from None
         self._stored.update(piece.key for piece in new)
 
+    def _forget_lanes_with_failures(self) -> None:
+        failed = self._db.execute("SELECT DISTINCT system, scenario_id, replicate FROM cell WHERE status = 'error'")
+        for lane in failed.fetchall():
+            where = "system = ? AND scenario_id = ? AND replicate = ?"
+            cells = f"(SELECT cell_id FROM cell WHERE {where})"  # noqa: S608
+            for table in ("verdict", "judging", "loss", "span", "cell"):
+                self._db.execute(f"DELETE FROM {table} WHERE cell_id IN {cells}", lane)  # noqa: S608
+            for table in ("lane", "item"):
+                self._db.execute(f"DELETE FROM {table} WHERE {where}", lane)  # noqa: S608
+
+    def _add_verdicts(
+        self, cell_id: int | None, rows: Sequence[tuple[object, ...]], judging: Mapping[str, Usage]
+    ) -> None:
+        self._db.executemany(
+            f"INSERT INTO verdict ({_VERDICT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+            [(cell_id, *row) for row in rows],
+        )
+        for judge, usage in judging.items():
+            spent = self._db.execute(
+                "SELECT usage, cache_hits FROM judging WHERE cell_id = ? AND judge = ?", (cell_id, judge)
+            ).fetchone()
+            total = usage + codec.usage_from(*spent) if spent else usage
+            self._db.execute(
+                "INSERT OR REPLACE INTO judging VALUES (?,?,?,?)",
+                (cell_id, judge, codec.usage_text(total), total.cache_hits),
+            )
+
     def _forget(self, key: CellKey) -> None:
-        found = self._db.execute(
-            "SELECT cell_id FROM cell WHERE system = ? AND scenario_id = ? AND probe_id = ? AND replicate = ?", key
-        ).fetchone()
-        for table in ("verdict", "loss", "span", "cell") if found else ():
+        found = self._db.execute(_CELL_ID, key).fetchone()
+        for table in ("verdict", "judging", "loss", "span", "cell") if found else ():
             self._db.execute(f"DELETE FROM {table} WHERE cell_id = ?", found)  # noqa: S608
 
 

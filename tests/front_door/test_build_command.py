@@ -106,6 +106,7 @@ def test_trajectory_is_a_folder_that_pragma_reads(build: Callable[..., tuple[int
     out = tmp_path / "users"
     code, made, _ = build("trajectory", "--users", 2, "--seed", 7, "--lang", "zh", "--out", out, "--json")
     assert code == 0 and (made["users"], made["probes"]) == (2, 8)
+    assert made["shortcuts"]["probes"] == {"evidence": 8} and made["shortcuts"]["solved"].keys() == {"recent", "bm25"}
     assert sum(len(s.probes) for s in open_source(f"pragma:{out}")) == 8
     again = tmp_path / "again"
     assert (
@@ -134,7 +135,7 @@ def test_builders_write_native_scenarios_and_print_what_shortcuts_solve(
     first = out.read_bytes()
     code, said, _ = build(kind, source, "--out", out, "--force")
     assert code == 0 and out.read_bytes() == first
-    assert "it fails by" in said and f"native:{out}" in said
+    assert "it fails by" in said and "\nshortcut: " in said and f"native:{out}" in said
     assert build(kind, source, "--out", out)[0] == 2
 
 

@@ -23,12 +23,13 @@ from mnemoscope.runfile.rows import CellKey
 from mnemoscope.runfile.writer import CellRecord
 
 METRIC_KEYS = [
-    *("metric", "system", "stratum", "n_expected", "n_scored", "n_error", "n_invalid", "n_excluded", "value", "low"),
-    *("high", "clusters", "judge_key", "kappa", "evidence"),
+    *("benchmark", "metric", "system", "stratum", "n_expected", "n_scored", "n_error", "n_invalid", "n_excluded"),
+    *("value", "low", "high", "interval", "strict", "ceiling", "vs_none", "vs_oracle", "flip_rate", "clusters"),
+    *("judge_key", "kappa", "kappa_low", "kappa_high", "kappa_n", "evidence"),
 ]
 PAIR_KEYS = [
-    *("metric", "stratum", "a", "b", "delta", "low", "high", "p", "p_clustered", "p_adjusted", "test", "n"),
-    *("clusters", "mde"),
+    *("benchmark", "metric", "stratum", "a", "b", "delta", "low", "high", "p", "p_clustered", "p_adjusted", "test"),
+    *("n", "clusters", "mde", "flip_band"),
 ]
 ARCHITECTURES = ("none", "recent", "bm25", "oracle")
 
@@ -77,7 +78,7 @@ def numbers(value: object) -> Iterator[float]:
 
 def test_the_json_has_the_documented_shape_and_no_nan(run_file: Path) -> None:
     document = compare_runs([run_file]).to_json()
-    assert list(document) == ["systems", "metrics", "pairs", "warnings"]
+    assert list(document) == ["systems", "metrics", "pairs", "judgements", "warnings"]
     read = json.loads(json.dumps(document, allow_nan=False))
     assert {tuple(row) for row in read["metrics"]} == {tuple(METRIC_KEYS)}
     assert {tuple(row) for row in read["pairs"]} == {tuple(PAIR_KEYS)}

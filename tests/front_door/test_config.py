@@ -92,7 +92,14 @@ def test_an_unknown_judge_lists_those_that_exist() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"workers": 8}, {"concurrency": 2}, {"cache": "none"}, {"out": Path("x.db")}, {"max_failed": 0.5}],
+    [
+        {"workers": 8},
+        {"concurrency": 2},
+        {"cache": "none"},
+        {"out": Path("x.db")},
+        {"max_failed": 0.5},
+        {"max_judge_failed": 0.5},
+    ],
 )
 def test_what_cannot_change_content_is_outside_the_hash(change: dict[str, object]) -> None:
     assert load_config(None, change).content_hash() == RunConfig().content_hash()

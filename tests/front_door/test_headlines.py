@@ -51,6 +51,16 @@ def test_strata_stand_in_the_order_of_the_benchmark() -> None:
     assert shown_strata("longmemeval", ["temporal-reasoning", "all"]) == ["all", "temporal-reasoning"]
 
 
+def test_memuse_keeps_natural_replies_and_questions_apart() -> None:
+    there = figures("memuse", integration=("all", "natural", "direct-qa"), recall=("all",))
+    assert [(h.metric, h.stratum) for h in headlines_for("memuse", there)] == [
+        ("integration", "natural"), ("integration", "direct-qa"), ("recall@10", "all"),
+    ]  # fmt: skip
+    names = ["positive", "direct-qa", "all", "natural", "odd: same date"]
+    assert shown_strata("memuse", names) == ["natural", "direct-qa", "odd: same date", "positive"]
+    assert shown_strata("memuse", ["natural", "all", "positive"])[:2] == ["all", "natural"]
+
+
 def test_every_headline_names_a_metric_that_exists() -> None:
     for benchmark in HEADLINES:
         for name in headline_metrics(benchmark) - RECORDED:

@@ -157,7 +157,7 @@ def test_judged_rows_hold_replies_and_verdicts(benchmark_data: Path, tmp_path: P
             if row["system"] == "mem0" and probe in known:
                 checked += 1
                 assert run.reply_of(cells[probe]).visible_text == row["direct_answer"]
-                assert found[probe, 0, "direct-qa", "reply"] == (float(row["verdict_direct"]), "scored")
+                assert found[probe, 0, "recorded(direct-qa)", "reply"] == (float(row["verdict_direct"]), "scored")
                 assert found[probe, 0, "reference", "natural"] == (float(row["verdict_reference"]), "scored")
     assert checked > 0
 

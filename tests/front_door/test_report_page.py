@@ -28,7 +28,8 @@ from mnemoscope.core.language.display import clip, visible_controls
 from mnemoscope.report import write_report
 from mnemoscope.report.highlight import pieces_of
 from mnemoscope.report.outcomes import outcomes_of
-from mnemoscope.report.page import p_value, percent
+from mnemoscope.report.page import percent
+from mnemoscope.report.pairs import p_value
 from mnemoscope.report.wording import wording
 from mnemoscope.report.writing import speech
 

@@ -40,7 +40,7 @@ def test_cells_of_a_failed_lane_have_an_error_for_every_metric_that_others_are_s
 
     write: Any = GraphBackend.write
     monkeypatch.setattr(GraphBackend, "write", falls_over)
-    monkeypatch.setattr(lane, "_ingest", _ingest_quietly)
+    monkeypatch.setattr(lane, "ingest", _ingest_quietly)
     outcome = do_run(config(**SMALL))
     assert (outcome.stored, outcome.failed) == (12, 6)
     with open_run(outcome.path) as run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 
 import regex
 
@@ -40,10 +41,13 @@ def clip(text: str, limit: int) -> str:
     """
     if limit < 1:
         raise ValueError(f"limit is {limit}; it must be at least 1")
-    graphemes = _GRAPHEME.findall(text)
-    if len(graphemes) <= limit:
+    if len(text) <= limit:
         return text
-    return "".join(graphemes[: limit - 1]) + "…"
+    # Found one by one: a text may be a thousand times as long as what is shown of it.
+    shown = [match.end() for match in islice(_GRAPHEME.finditer(text), limit)]
+    if shown[-1] == len(text):
+        return text
+    return text[: shown[limit - 2] if limit > 1 else 0] + "…"
 
 
 def visible_controls(text: str) -> str:

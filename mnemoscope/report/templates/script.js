@@ -29,7 +29,6 @@
     });
   }
   for (const table of document.querySelectorAll("table.sortable")) {
-    const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((cell, column) => {
       const text = cell.dataset.sort;
       if (text === undefined) { return; }
@@ -42,14 +41,17 @@
         for (const other of table.tHead.rows[0].cells) { other.removeAttribute("aria-sort"); }
         cell.setAttribute("aria-sort", down ? "descending" : "ascending");
         const key = (row) => row.cells[column].dataset.v;
-        const rows = [...body.rows];
-        rows.sort((a, b) => {
-          const [x, y] = [key(a), key(b)];
-          if (x === "" || y === "") { return (x === "" ? 1 : 0) - (y === "" ? 1 : 0); }
-          const order = text === "text" ? x.localeCompare(y) : Number(x) - Number(y);
-          return down ? -order : order;
-        });
-        rows.forEach((row) => { row.classList.remove("apart"); body.append(row); });
+        for (const body of table.tBodies) {
+          if (body.dataset.fixed !== undefined) { continue; }
+          const rows = [...body.rows];
+          rows.sort((a, b) => {
+            const [x, y] = [key(a), key(b)];
+            if (x === "" || y === "") { return (x === "" ? 1 : 0) - (y === "" ? 1 : 0); }
+            const order = text === "text" ? x.localeCompare(y) : Number(x) - Number(y);
+            return down ? -order : order;
+          });
+          rows.forEach((row) => body.append(row));
+        }
       });
     });
   }

@@ -1,0 +1,141 @@
+"""Opened run files as the material of analyses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from mnemoscope.comparison.merging import RunSet
+from mnemoscope.comparison.verdicts import all_verdicts
+from mnemoscope.core.ports import Embedder
+from mnemoscope.core.usage import Usage
+from mnemoscope.evaluators.aggregate import ScoreRow
+from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, SystemFacts
+from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
+from mnemoscope.memory_backends.embedders import open_embedder
+from mnemoscope.memory_backends.embedders.cache import default_cache_dir
+from mnemoscope.runfile.rows import CellRow, StoredReply
+from mnemoscope.scenarios.records import Turn
+
+__all__ = ["RunMaterial"]
+
+
+class RunMaterial:
+    """What analyses read, from a set of run files.
+
+    Args:
+        runs: The files, open as long as the material is read.
+        seed: Of all draws.
+        resamples: Of bootstraps.
+    """
+
+    def __init__(self, runs: RunSet, *, seed: int = 0, resamples: int = 10_000) -> None:
+        self._runs, self.seed, self.resamples = runs, seed, resamples
+
+    @cached_property
+    def systems(self) -> Mapping[str, SystemFacts]:
+        """Systems by name, in the order asked for."""
+        return {
+            row.name: SystemFacts(row.name, row.memory, row.profile, row.evidence_class, row.privileged)
+            for row in self._runs.systems()
+        }
+
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that have verdicts, sorted."""
+        return tuple(sorted({row.metric for row in self._runs.verdict_rows()}))
+
+    def verdicts(self, *metrics: str) -> Iterator[ScoreRow]:
+        """Verdicts of the named metrics, with a failure for every cell that should have one and has none."""
+        return (ScoreRow(*row) for row in all_verdicts(self._runs) if row.metric in metrics)
+
+    def cells(self) -> Iterator[CellFacts]:
+        """All cells that were asked and have an outcome."""
+        for member in self._runs.members:
+            judging, first = member.run.judging_by_cell(), member.run.first_token_ms()
+            for row in member.run.cells():
+                reply = member.run.reply_of(row)
+                spent, ms = judging.get(row.cell_id, Usage()), first.get(row.cell_id)
+                yield _facts(row, reply, member.shown[row.system], spent, ms)
+
+    def losses(self) -> Iterator[Lost]:
+        """Where all gold facts went."""
+        for row in self._runs.losses():
+            yield Lost(row.system, row.scenario_id, row.probe_id, row.replicate, row.fact_id, row.stage)
+
+    def ingest(self) -> Mapping[str, Usage]:
+        """Memory to what its writing cost."""
+        spent: dict[str, Usage] = defaultdict(Usage)
+        for _, lane in self._runs.lanes():
+            spent[lane.memory] += lane.usage
+        return spent
+
+    def probe(self, scenario_id: str, probe_id: str) -> AskedProbe:
+        """One probe; `KeyError` where there is none."""
+        return self._probes[scenario_id, probe_id]
+
+    def cluster(self, scenario_id: str) -> str:
+        """A scenario's unit of resampling."""
+        return self._clusters[scenario_id]
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        """The judge of the run, where asking it costs nothing; None: it asks a model."""
+        config = self._runs.members[0].run.config
+        return open_judge("offline", JudgePorts(embedder=self._embedder)) if config.judge == "offline" else None
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return open_embedder(self._runs.members[0].run.config.embedder, cache=default_cache_dir())
+
+    @cached_property
+    def _clusters(self) -> dict[str, str]:
+        return {row.scenario_id: row.cluster for row in self._runs.scenarios()}
+
+    @cached_property
+    def _probes(self) -> dict[tuple[str, str], AskedProbe]:
+        found: dict[tuple[str, str], AskedProbe] = {}
+        for row in self._runs.scenarios():
+            scenario = self._runs.scenario(row.scenario_id)
+            turns = scenario.turns
+            for probe in scenario.probes:
+                found[row.scenario_id, probe.probe_id] = AskedProbe(
+                    probe,
+                    scenario.gold_by_probe[probe.probe_id],
+                    row.cluster,
+                    row.benchmark,
+                    turns[: probe.cut.seq],
+                    _next_of_user(turns[probe.cut.seq :], probe.speaker),
+                )
+        return found
+
+
+def _facts(row: CellRow, reply: StoredReply, system: str, judging: Usage, first_token_ms: float | None) -> CellFacts:
+    slots = reply.plan.slots if reply.plan else ()
+    return CellFacts(
+        system=system,
+        scenario_id=row.scenario_id,
+        probe_id=row.probe_id,
+        replicate=row.replicate,
+        status=row.status,
+        text=reply.visible_text,
+        planned=tuple(slot.slot_id for slot in slots if slot.role != "suppress"),
+        realised=dict(reply.realised),
+        slot_memories={slot.slot_id: str(slot.memory_id) for slot in slots},
+        context_tokens=row.context_tokens,
+        usage=row.usage,
+        judging=judging,
+        ms=row.ms,
+        first_token_ms=first_token_ms,
+    )
+
+
+def _next_of_user(later: tuple[Turn, ...], speaker: str) -> str | None:
+    """The next thing that the probe's speaker says after the cut, in the same session."""
+    for turn in later:
+        if turn.session_id != later[0].session_id:
+            return None
+        if turn.speaker == speaker:
+            return turn.content
+    return None

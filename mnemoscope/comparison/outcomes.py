@@ -1,0 +1,113 @@
+"""A run's verdicts joined to a log's outcomes: which session each probe belongs to, and whose replies users rated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mnemoscope.comparison.merging import RunSet, open_runs
+from mnemoscope.comparison.verdicts import all_verdicts
+from mnemoscope.evaluators.outcomes.reading import read_outcomes
+from mnemoscope.evaluators.outcomes.records import SessionKey, SessionOutcome
+from mnemoscope.evaluators.outcomes.table import CellName, OutcomeTable, ProbeName, outcome_table
+from mnemoscope.scenarios.records import Probe, Scenario
+
+__all__ = ["outcomes_of_runs", "sessions_of"]
+
+
+def outcomes_of_runs(
+    paths: Sequence[str | Path],
+    outcomes: str | Path,
+    *,
+    metrics: Collection[str] = (),
+    drop_users: Collection[str] = (),
+    min_sd: float = 0.5,
+    days: int = 7,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> OutcomeTable:
+    """Relate the metrics of run files to the outcomes of the sessions that their probes stand in.
+
+    Args:
+        paths: Run files.
+        outcomes: A JSON Lines file; see `read_outcomes`.
+        metrics: Only these; empty: all.
+        drop_users: See `within_user`.
+        min_sd: See `within_user`.
+        days: See `returned`.
+        seed: Of all draws and permutations.
+        resamples: How many.
+
+    Raises:
+        DataError: The outcomes are not as their format says.
+        RunFileError: A run file cannot be read.
+    """
+    read = read_outcomes(Path(outcomes))
+    with open_runs(paths) as runs:
+        table = outcome_table(
+            all_verdicts(runs),
+            sessions_of(runs, read),
+            read,
+            metrics=metrics,
+            words=_words(runs),
+            drop_users=drop_users,
+            min_sd=min_sd,
+            days=days,
+            seed=seed,
+            resamples=resamples,
+        )
+        replayed = [system.name for system in runs.systems() if system.evidence_class != "imported"]
+    if not replayed:
+        return table
+    named = ", ".join(replayed[:4]) + (" …" if len(replayed) > 4 else "")
+    said = (
+        f"users rated the replies of the log, not those of {named}: "
+        "such a row says what a metric goes with, not what the system would have been rated"
+    )
+    return replace(table, warnings=(said, *table.warnings))
+
+
+def sessions_of(runs: RunSet, outcomes: Sequence[SessionOutcome]) -> dict[ProbeName, SessionKey]:
+    """The session of each probe that has one among the outcomes.
+
+    The user is the scenario's cluster. The session is the one that the probe interrupts, by its id or, where ids are
+    `s` and a number, by that number; where the probe opens a session, it is the user's only one on the probe's day.
+
+    Args:
+        runs: The run files.
+        outcomes: One per session.
+    """
+    known = {outcome.key for outcome in outcomes}
+    on_day = Counter((outcome.user, outcome.date) for outcome in outcomes)
+    by_day = {(o.user, o.date): o.key for o in outcomes if on_day[o.user, o.date] == 1}
+    found: dict[ProbeName, SessionKey] = {}
+    for row in runs.scenarios():
+        scenario = runs.scenario(row.scenario_id)
+        for probe in scenario.probes:
+            key = next((k for k in _candidates(scenario, probe) if k in known), None)
+            if key is None and not probe.recent_turns and probe.now is not None:
+                key = by_day.get((scenario.cluster, probe.now.date()))
+            if key is not None:
+                found[row.scenario_id, probe.probe_id] = key
+    return found
+
+
+def _candidates(scenario: Scenario, probe: Probe) -> list[SessionKey]:
+    if not probe.recent_turns:
+        return []
+    name = str(probe.recent_turns[-1].session_id)
+    number = name.removeprefix("s")
+    return [SessionKey(scenario.cluster, each) for each in ((name, number) if number.isdigit() else (name,))]
+
+
+def _words(runs: RunSet) -> dict[CellName, int]:
+    """Words of every visible reply."""
+    found: dict[CellName, int] = {}
+    for member in runs.members:
+        for cell in member.run.cells():
+            if cell.status == "ok":
+                name = (member.shown[cell.system], str(cell.scenario_id), str(cell.probe_id), cell.replicate)
+                found[name] = len(member.run.reply_of(cell).visible_text.split())
+    return found

@@ -1,0 +1,91 @@
+"""Counts and sums over a run file: what judges said and cost, how long replies are. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mnemoscope.core.usage import Usage
+from mnemoscope.graphs.spans import FIRST_TOKEN
+from mnemoscope.runfile import codec
+from mnemoscope.runfile.rows import VerdictState, Vote
+
+if TYPE_CHECKING:
+    from mnemoscope.config import RunConfig
+
+__all__ = ["KEY_ORDER", "CountingRows"]
+
+KEY_ORDER = " ORDER BY c.system, c.scenario_id, c.probe_id, c.replicate"
+"""An order that no execution can change."""
+
+
+class CountingRows:
+    """The part of a reader that looks at all cells at once."""
+
+    config: RunConfig
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        raise NotImplementedError
+
+    def verdict_states(self) -> Iterator[VerdictState]:
+        """Verdicts on cells with a reply, counted by metric, judge, status and reason; exclusions are left out."""
+        rows = self._rows(
+            "SELECT v.metric, v.judge_key, v.status, iif(v.status = 'scored', '', v.label) AS reason, count(*) "
+            "FROM verdict v JOIN cell c USING (cell_id) WHERE c.status = 'ok' AND v.status <> 'not_applicable' "
+            "GROUP BY v.metric, v.judge_key, v.status, reason ORDER BY v.metric, v.judge_key, v.status, reason"
+        )
+        return map(VerdictState._make, rows)
+
+    def votes(self) -> Iterator[Vote]:
+        """Scored verdicts that several votes decided, ordered by cell key, metric and judge; usually none."""
+        return map(
+            Vote._make,
+            self._rows(
+                "SELECT c.system, c.scenario_id, c.probe_id, c.replicate, v.metric, v.judge_key, v.agreement "
+                "FROM verdict v JOIN cell c USING (cell_id) WHERE v.agreement IS NOT NULL AND v.status = 'scored'"
+                + KEY_ORDER
+                + ", v.metric, v.judge_key, v.subject"
+            ),
+        )
+
+    def judging_by_cell(self) -> dict[int, Usage]:
+        """Number of a cell to what judging it cost, over all judges."""
+        spent: dict[int, Usage] = {}
+        for cell_id, usage, hits in self._rows("SELECT cell_id, usage, cache_hits FROM judging ORDER BY cell_id"):
+            spent[cell_id] = spent.get(cell_id, Usage()) + codec.usage_from(usage, hits)
+        return spent
+
+    def judging(self) -> dict[tuple[str, str], Usage]:
+        """System and judge to what all its verdicts cost."""
+        rows = self._rows(
+            "SELECT c.system, j.judge, j.usage, j.cache_hits FROM judging j JOIN cell c USING (cell_id) "
+            "ORDER BY c.system, j.judge"
+        )
+        spent: dict[tuple[str, str], Usage] = {}
+        for system, judge, usage, hits in rows:
+            spent[system, judge] = spent.get((system, judge), Usage()) + codec.usage_from(usage, hits)
+        return spent
+
+    def judge_errors(self) -> dict[tuple[str, str], int]:
+        """Metric and cause of what failed in judging cells that did not fail themselves, with its number."""
+        rows = self._rows(
+            "SELECT metric, label, count(*) FROM verdict WHERE status = 'error' AND label LIKE 'judge-error:%' "
+            "GROUP BY metric, label ORDER BY metric, label"
+        )
+        return {(metric, label.partition(":")[2]): count for metric, label, count in rows}
+
+    def reply_characters(self) -> dict[int, int]:
+        """Number of a cell to the length of its visible reply."""
+        rows = self._rows("SELECT cell_id, length(json_extract(reply, '$.text')) FROM cell WHERE status = 'ok'")
+        return dict(rows)
+
+    def first_token_ms(self) -> dict[int, float]:
+        """Number of a cell to the milliseconds until its reply's first token; empty where replies are not streamed."""
+        if "stream=true" not in (self.config.model or ""):
+            return {}
+        return {
+            cell_id: span.ms
+            for cell_id, body in self._rows("SELECT cell_id, body FROM span")
+            for span in codec.spans_from(body)
+            if span.name == FIRST_TOKEN
+        }

@@ -1,0 +1,140 @@
+"""The judge command: what is listed, what a calibration prints and binds, and what an audit shows or refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mnemoscope.cli import main
+from mnemoscope.config import RunConfig
+from mnemoscope.engine import RunOutcome
+from tests.front_door.import_tools import do_import
+
+Configure = Callable[..., RunConfig]
+DoRun = Callable[[RunConfig], RunOutcome]
+ROWS = [
+    {"reply": "Your cat is called Pixel.", "label": "right"},
+    {"reply": "I don't know what your cat is called.", "label": "wrong"},
+    {"reply": "Your cat is called Mochi.", "label": "wrong"},
+    {"reply": "Pixel, if I remember correctly.", "label": "right"},
+]
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    file = tmp_path / "labels.jsonl"
+    shared = {"metric": "answer", "question": "What is my cat called?", "gold": "Pixel"}
+    rows = [{"id": f"r{n}", "cluster": f"c{n % 3}", **shared, **row} for n, row in enumerate(ROWS * 3)]
+    rows = [{**row, "id": f"r{n}"} for n, row in enumerate(rows)]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return file
+
+
+def test_list_says_what_each_judge_can_do_and_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "list", "--json"]) == 0
+    found = {entry["judge"]: entry for entry in json.loads(capsys.readouterr().out)["judges"]}
+    assert {"offline", "llm", "panel", "recorded"} <= set(found)
+    assert {"use", "answer", "correction", "refusal"} <= set(found["offline"]["tasks"])
+    assert {"smc", "integration", "answer"} <= set(found["offline"]["metrics"])
+    assert "miq" not in found["offline"]["metrics"]
+    assert "--judge-model" in found["llm"]["needs"] and not found["llm"]["tasks"]
+    assert main(["judge", "list", "--judge-model", "openai(model=tiny,base_url=http://127.0.0.1:9/v1)", "--json"]) == 0
+    found = {entry["judge"]: entry for entry in json.loads(capsys.readouterr().out)["judges"]}
+    assert {"miq", "three-axis", "alignment"} <= set(found["llm"]["metrics"])
+    assert main(["judge", "list"]) == 0
+    assert "offline" in capsys.readouterr().out
+
+
+def test_a_calibration_shows_beside_its_metric_and_no_other(
+    labels: Path, tmp_path: Path, config: Configure, do_run: DoRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+    out = tmp_path / "calibration.json"
+    arguments = [
+        "judge",
+        "calibrate",
+        "offline",
+        str(labels),
+        "--out",
+        str(out),
+        "--embedder",
+        "hash(dim=64)",
+        "--json",
+    ]
+    assert main(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    (one,) = found["metrics"]
+    assert (one["metric"], one["n"], one["rows"], one["clusters"], one["kappa"]) == ("answer", 12, 12, 3, 1.0)
+    assert found["injection"]["steered"]["count"] == 0
+    compared = ["compare", str(run), "--metric", "answer", "--metric", "integration", "--json"]
+    assert main([*compared, "--calibration", str(out)]) == 0
+    figures = json.loads(capsys.readouterr().out)["metrics"]
+    kappas = {(f["metric"], f["kappa"], f["kappa_n"]) for f in figures}
+    assert ("answer", 1.0, 12) in kappas
+    assert ("integration", None, None) in kappas
+    assert main(["compare", str(run), "--metric", "answer", "--calibration", str(out)]) == 0
+    assert "κ 1.00" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_calibration_of_another_judge_is_named_and_not_used(
+    labels: Path, tmp_path: Path, config: Configure, do_run: DoRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+    out = tmp_path / "calibration.json"
+    assert main(["judge", "calibrate", "offline", str(labels), "--out", str(out), "--embedder", "hash(dim=64)"]) == 0
+    document = json.loads(out.read_text(encoding="utf-8"))
+    document["metrics"][0]["judge_key"] = "offline-answer-0"
+    out.write_text(json.dumps(document), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["compare", str(run), "--metric", "answer", "--calibration", str(out), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {figure["kappa_n"] for figure in found["metrics"]} <= {None}
+    assert any("offline-answer-0" in warning and "calibrate again" in warning for warning in found["warnings"])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("system", "lost", "gained"), [("mem0", 23, 1), ("letta", 22, 2)])
+def test_the_two_released_scorings_of_the_same_replies(
+    benchmark_data: Path, tmp_path: Path, system: str, lost: int, gained: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = []
+    for version in ("1.1", "1.2"):
+        report = benchmark_data / "memuse_labels" / f"report_{system}_schema{version}.json"
+        do_import(tmp_path / f"{version}.db", verdicts=[report])
+        runs.append(str(tmp_path / f"{version}.db"))
+    assert main(["judge", "audit", *runs]) == 2
+    assert "not compared unasked" in capsys.readouterr().err
+    assert main(["judge", "audit", *runs, "--across", "--json"]) == 0
+    rows = {row["metric"]: row for row in json.loads(capsys.readouterr().out)["audit"]}
+    natural = rows["natural-integration"]
+    assert (natural["n"], natural["n10"], natural["n01"]) == (72, lost, gained)
+    assert natural["p"] < 1e-4 and natural["p_clustered"] < 1e-4
+    assert len(natural["changes"]) == lost + gained
+    assert rows["direct-qa"]["n"] == rows["reference"]["n"] == 316
+
+
+def test_an_audit_of_two_judges_by_name_judges_what_is_missing(
+    config: Configure, do_run: DoRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+    strict = tmp_path / "strict.py"
+    strict.write_text(
+        "from mnemoscope.evaluators.judges.question import Answer\n\n\n"
+        "class Never:\n"
+        "    name = 'never'\n\n"
+        "    def key(self, task):\n"
+        "        return 'never-1' if task == 'answer' else ''\n\n"
+        "    async def judge(self, question):\n"
+        "        return (Answer('wrong', 0.0, judge_key='never-1'),)\n",
+        encoding="utf-8",
+    )
+    arguments = ["judge", "audit", str(run), "--judge", "offline", "--judge", f"{strict}:Never", "--metric", "answer"]
+    assert main([*arguments, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["audit"]
+    assert (row["metric"], row["second"], row["value_second"]) == ("answer", "never-1", 0.0)
+    assert row["n01"] == 0
+    assert main(["judge", "audit", str(run), "--judge", "nobody-1", "--judge", "offline-answer"]) == 2
+    assert "nobody-1" in capsys.readouterr().err

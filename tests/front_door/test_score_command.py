@@ -1,0 +1,146 @@
+"""Judging stored replies again: judges beside each other, going on after a stop, and what a failing judge leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemoscope.cli import main
+from mnemoscope.comparison.comparing import compare_runs
+from mnemoscope.config import RunConfig
+from mnemoscope.engine import NoProgress, RunOutcome, Stop
+from mnemoscope.engine.scoring import score
+from mnemoscope.evaluators.graph import Evaluator
+from mnemoscope.runfile import open_run
+from tests.agents.endpoint_stub import Answer, EndpointStub, always, chat, error
+
+Configure = Callable[..., RunConfig]
+DoRun = Callable[[RunConfig], RunOutcome]
+SAYS_YES = {"reason": "it is there", "quote": "kiln", "verdict": "yes"}
+
+
+@pytest.fixture
+def run_file(config: Configure, do_run: DoRun) -> Path:
+    return do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Callable[[Callable[[dict, int], Answer]], EndpointStub]]:
+    running: list[object] = []
+
+    def start(behaviour: Callable[[dict, int], Answer]) -> EndpointStub:
+        stub = EndpointStub(behaviour)
+        context = stub.running()
+        context.__enter__()
+        running.append(context)
+        return stub
+
+    yield start
+    for context in running:
+        context.__exit__(None, None, None)  # type: ignore[attr-defined]
+
+
+def model_of(stub: EndpointStub) -> str:
+    return f"openai(model=tiny,base_url={stub.url},retries=0)"
+
+
+def verdicts(path: Path, metric: str) -> dict[str, set[str]]:
+    """Judge key to the statuses of its verdicts."""
+    found: dict[str, set[str]] = {}
+    with open_run(path) as run:
+        for row in run.verdict_rows(metric):
+            found.setdefault(row.judge_key, set()).add(row.status)
+    return found
+
+
+def test_another_judge_stands_beside_the_first(
+    run_file: Path, endpoint: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub = endpoint(always(chat(json.dumps(SAYS_YES))))
+    before = verdicts(run_file, "answer")
+    arguments = ["score", str(run_file), "--judge", "llm", "--judge-model", model_of(stub), "--metric", "answer"]
+    assert main([*arguments, "--cache", "none", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["judge"], said["metrics"], said["failed"]) == ("llm", ["answer"], 0)
+    after = verdicts(run_file, "answer")
+    assert set(after) > set(before), "the first judge's verdicts stay"
+    (new,) = set(after) - set(before)
+    assert new.startswith("llm(task=answer")
+    found = compare_runs([run_file], metrics=["answer"])
+    assert len({figure.judge_key for figure in found.metrics}) == 2
+    assert any("several judges" in warning for warning in found.warnings)
+    with open_run(run_file) as run:
+        spent = run.judging()
+    assert spent["bm25@baseline", "llm"].calls_by_phase == {"judge": len(stub.bodies)}
+    asked = len(stub.bodies)
+    assert main([*arguments, "--cache", "none"]) == 0
+    assert len(stub.bodies) == asked, "what is judged is not asked again"
+    assert main([*arguments, "--cache", "none", "--again"]) == 0
+    assert len(stub.bodies) == 2 * asked
+
+
+def test_a_judge_that_is_down_leaves_errors_and_is_asked_again(run_file: Path, endpoint: Callable) -> None:
+    down = endpoint(always(error(500, "overloaded")))
+    arguments = ["--judge", "llm", "--judge-model", model_of(down), "--metric", "answer", "--cache", "none"]
+    assert main(["score", str(run_file), *arguments]) == 0
+    statuses = verdicts(run_file, "answer")
+    (key,) = [key for key in statuses if key.startswith("llm")]
+    assert statuses[key] == {"error"}
+    figure = next(
+        f for f in compare_runs([run_file], metrics=["answer"]).metrics if f.judge_key == key and f.stratum == "all"
+    )
+    assert (figure.value, figure.n_scored, figure.strict) == (None, 0, 0.0), "a failure is never a no"
+    assert figure.n_error == {"judge-error:server": figure.n_expected}
+
+
+def test_the_offline_judge_again_changes_no_verdict(run_file: Path) -> None:
+    with open_run(run_file) as run:
+        before = run.content_hash()
+    outcome = score(run_file, "offline", again=True, progress=NoProgress(), stop=Stop())
+    assert outcome.judged_now == outcome.cells > 0
+    with open_run(run_file) as run:
+        assert run.content_hash() == before
+
+
+def test_a_stop_keeps_what_was_judged_and_the_rest_follows(
+    run_file: Path, monkeypatch: pytest.MonkeyPatch, endpoint: Callable
+) -> None:
+    stub = endpoint(always(chat(json.dumps(SAYS_YES))))
+    stop, judged = Stop(), 0
+    evaluate = Evaluator.evaluate
+
+    async def stopping(self: Evaluator, case: object) -> object:
+        nonlocal judged
+        judged += 1
+        if judged == 3:
+            stop.request("interrupt")
+        return await evaluate(self, case)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Evaluator, "evaluate", stopping)
+    asked = {"metrics": ("answer",), "judge_model": model_of(stub), "cache": "none", "concurrency": 1}
+    first = score(run_file, "llm", progress=NoProgress(), stop=stop, **asked)  # type: ignore[arg-type]
+    assert (first.judged_now, first.reason) == (3, "interrupt")
+    rest = score(run_file, "llm", progress=NoProgress(), stop=Stop(), **asked)  # type: ignore[arg-type]
+    assert rest.reason is None
+    assert 0 < rest.judged_now < rest.cells
+    again = score(run_file, "llm", progress=NoProgress(), stop=Stop(), **asked)  # type: ignore[arg-type]
+    assert again.judged_now == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--judge", "ofline"], "offline"),
+        (["--judge", "offline", "--metric", "recall@10"], "asks no judge"),
+        (["--judge", "offline", "--metric", "miq"], "does not judge quality"),
+        (["--judge", "llm"], "--judge-model"),
+    ],
+)
+def test_what_cannot_be_judged_ends_with_2_and_says_what_to_do(
+    run_file: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(run_file), *arguments]) == 2
+    assert said in capsys.readouterr().err
