@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.metrics.timing import moment_of, place_of
 
-__all__ = ["POLICIES", "Decision", "as_policy", "decisions"]
+__all__ = ["POLICIES", "Decision", "Moments", "moments"]
 
 POLICIES = {"never": False, "refuse": False, "always": True, "dump": True}
 """Policy to whether it mentions: a refusal brings nothing up, and a dump everything."""
@@ -38,40 +40,60 @@ class Decision:
         return self.place == "open"
 
 
-def decisions(material: Material) -> Iterator[Decision]:
+class Moments(NamedTuple):
+    """All decisions of a run."""
+
+    by_system: Mapping[str, tuple[Decision, ...]]
+    """Systems in their order; those without a scored decision are left out."""
+    unscored: int
+    """Verdicts without a score: failed cells, and replies that the judge could not read."""
+
+    def of_policies(self) -> dict[str, tuple[Decision, ...]]:
+        """What each policy would have done at every moment that some system has a decision on, each moment once."""
+        every = {
+            (d.scenario_id, d.probe_id, d.fact_id): replace(d, replicate=0)
+            for found in self.by_system.values()
+            for d in found
+        }
+        return {
+            name: tuple(replace(d, system=name, mentioned=mentions) for d in every.values())
+            for name, mentions in POLICIES.items()
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """What must be read with any table of these decisions."""
+        policies = f"{', '.join(POLICIES)}: what these policies do by definition, at the same moments; no systems"
+        left_out = (f"{self.unscored} decisions without a score are left out",) if self.unscored else ()
+        return (policies, *left_out)
+
+
+def moments(material: Material) -> Moments:
     """Every scored verdict of the metric `timing`, with its place among the windows."""
+    found: defaultdict[str, list[Decision]] = defaultdict(list)
+    unscored = 0
     for row in material.verdicts("timing"):
         if row.status != "scored":
+            unscored += row.status != "not_applicable"
             continue
         asked = material.probe(row.scenario_id, row.probe_id)
         windows = [window for window in asked.gold.windows if window.fact_id == row.subject]
-        opened = [window.from_index for window in windows if window.kind == "open"]
         moment = moment_of(asked.probe)
-        yield Decision(
-            row.system,
-            row.scenario_id,
-            row.probe_id,
-            row.replicate,
-            row.subject,
-            asked.cluster,
-            place_of(moment, windows),
-            moment,
-            min(opened, default=None),
-            row.label in ("on-time", "mistimed"),
+        found[row.system].append(
+            Decision(
+                row.system,
+                row.scenario_id,
+                row.probe_id,
+                row.replicate,
+                row.subject,
+                asked.cluster,
+                place_of(moment, windows),
+                moment,
+                min((window.from_index for window in windows if window.kind == "open"), default=None),
+                row.label in ("on-time", "mistimed"),
+            )
         )
+    return Moments(_ordered(found, material.systems), unscored)
 
 
-def as_policy(decision: Decision, name: str) -> Decision:
-    """The same moment as a policy would have decided it."""
-    return Decision(
-        name,
-        decision.scenario_id,
-        decision.probe_id,
-        decision.replicate,
-        decision.fact_id,
-        decision.cluster,
-        decision.place,
-        decision.moment,
-        decision.opened,
-        POLICIES[name],
-    )
+def _ordered(found: Mapping[str, list[Decision]], systems: Iterable[str]) -> dict[str, tuple[Decision, ...]]:
+    return {name: tuple(found[name]) for name in systems if name in found}

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mnemoscope.evaluators.analyses.analysis import Column
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_ratios
+from mnemoscope.evaluators.statistics.intervals import wilson
 
-__all__ = ["PREVALENCE", "Rated", "projected_precision", "rated", "share"]
+__all__ = ["PREVALENCE", "Rated", "ends", "projected_precision", "rated", "rated_share", "share"]
 
 PREVALENCE = 0.014
 """Memory moments per user turn in MemUse's deployment (arXiv 2608.24189); benchmarks hold ten times as many."""
@@ -37,6 +39,28 @@ def rated(values: Sequence[float], clusters: Sequence[str], material: Material) 
         sizes[place[cluster], 0] += 1
     (found,) = bootstrap_ratios(sums, sizes, seed=material.seed, resamples=material.resamples)
     return Rated(found.value, found.low, found.high, len(values))
+
+
+def rated_share(values: Sequence[float], clusters: Sequence[str], material: Material) -> Rated:
+    """A mean of values from 0 to 1, as `rated`.
+
+    Where all are 0, or all are 1, resampling sees no spread, and the interval is Wilson's over clusters.
+    """
+    found, told = rated(values, clusters, material), len(set(clusters))
+    if found.value not in (0.0, 1.0) or told < 2:
+        return found
+    interval = wilson(int(found.value) * told, told)
+    return found._replace(low=interval.low, high=interval.high)
+
+
+def ends(of: str, prefix: str = "") -> tuple[Column, Column]:
+    """The two columns of an interval, `low` and `high` or with a prefix."""
+    return (
+        Column(
+            f"{prefix}low", "share", f"Lower end of the 95 % interval of `{of}`, by cluster; a dash for one cluster."
+        ),
+        Column(f"{prefix}high", "share", "Upper end."),
+    )
 
 
 def share(part: float, whole: float) -> float | None:

@@ -13,6 +13,7 @@ from collections import defaultdict
 from statistics import fmean
 
 from mnemoscope.core.errors import ConfigError
+from mnemoscope.evaluators._tally import collect
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.case import EvaluationCase
@@ -76,18 +77,17 @@ class Policies:
 
 
 def _means(material: Material) -> dict[str, dict[str, float]]:
-    """Metric to system to the mean over replies, of the metrics of replies."""
+    """Metric to system to its figure, of the metrics of replies: the mean over cells, as in every other table."""
     wanted = [name for name in material.metrics() if _of_replies(name) is not None]
-    scores: defaultdict[str, defaultdict[str, defaultdict[tuple[str, str, int], list[float]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
-    for row in material.verdicts(*wanted):
-        if row.status == "scored" and row.score is not None:
-            scores[row.metric][row.system][row.scenario_id, row.probe_id, row.replicate].append(row.score)
-    return {
-        metric: {system: fmean(fmean(found) for found in cells.values()) for system, cells in systems.items()}
-        for metric, systems in scores.items()
-    }
+    means: dict[str, dict[str, float]] = {}
+    for (metric, _), cells in collect(material.verdicts(*wanted)).items():
+        scores: defaultdict[str, list[float]] = defaultdict(list)
+        for cell in cells:
+            if cell.score is not None:
+                scores[cell.system].append(cell.score)
+        if scores:
+            means.setdefault(metric, {}).update({system: fmean(found) for system, found in scores.items()})
+    return means
 
 
 def _of_replies(name: str) -> Metric | None:

@@ -4,26 +4,28 @@
 
 - `on_time`: mentioned while a window is open, of all that are due; the recall of the moment
 - `precision`: on time, of all mentions; `f1` of the two
-- `mistimed_per_100`: mentions outside an open window per 100 assistant turns; of these `early`, `late` and `closed`
+- `mistimed_per_100`: mentions outside an open window per 100 assistant turns; they part into `early`, `late`, `closed`
+  and `other`
 - `repeats`: mentions of a fact that an earlier turn of the same conversation had mentioned
 - `lag`: turns from the opening of the first window to the first mention at or after it, median
-- `uptake`: on-time mentions that the user's next recorded turn takes up (the offline use rule on that turn), where it
-  is known. A replayed user answers the logged assistant, so that this is a lower bound
+- `uptake`: on-time mentions that the user's next recorded turn takes up (the offline use rule on that turn), of the
+  `followed` ones, where it is known. A replayed user answers the logged assistant, so that this is a lower bound
 - `projected`: precision where moments are as rare as in life, 14 per 1,000 turns: a gate with 80 % hits and 5 % false
   mentions is right in 74 % of its mentions at 15 % moments, and in 19 % at 1.4 %
 
+A figure is missing where there is nothing to count from: no precision without a mention, no lag without one in time.
 `never`, `refuse`, `always` and `dump` are what these policies score on the same moments. After MemUse (arXiv
 2608.24189), which publishes 66 recalls, 8 of them mistimed, 30 % of 64 taken up, and no such figure per system.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from mnemoscope.evaluators.analyses._moments import POLICIES, Decision, as_policy, decisions
-from mnemoscope.evaluators.analyses._rating import projected_precision, rated, share
+from mnemoscope.evaluators.analyses._moments import POLICIES, Decision, moments
+from mnemoscope.evaluators.analyses._rating import ends, projected_precision, rated_share, share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
@@ -34,18 +36,20 @@ _COLUMNS = (
     Column("system", "text", "The system, or a policy on the same moments."),
     Column("due", "count", "Facts whose window is open."),
     Column("on_time", "share", "Of these, mentioned."),
-    Column("low", "share", "Lower end of the 95 % interval of `on_time`."),
-    Column("high", "share", "Upper end."),
+    *ends("on_time"),
     Column("missed", "count", "Due and not mentioned."),
     Column("precision", "share", "On time, of all mentions."),
+    *ends("precision", "precision_"),
     Column("f1", "share", "Of precision and `on_time`."),
     Column("mistimed_per_100", "number", "Mistimed mentions per 100 assistant turns."),
     Column("early", "count", "Mentioned before the first window."),
     Column("late", "count", "Mentioned after the last window."),
     Column("closed", "count", "Mentioned in a closed window."),
+    Column("other", "count", "Mentioned between windows, or where no window ever opens."),
     Column("repeats", "count", "Mentioned again in one conversation."),
     Column("lag", "number", "Turns from the window's opening to the first mention, median."),
-    Column("uptake", "share", "On-time mentions that the user's next turn takes up, where it is known."),
+    Column("followed", "count", "On-time mentions after which the user's next turn is known."),
+    Column("uptake", "share", "Of these, taken up in that turn."),
     Column("projected", "share", "Precision at 14 moments per 1,000 turns."),
 )
 
@@ -58,29 +62,26 @@ class Timing:
     def analyse(self, material: Material) -> Findings:
         """One row per system, and one per policy."""
         title = "when memories are brought up"
-        by_system: defaultdict[str, list[Decision]] = defaultdict(list)
-        for decision in decisions(material):
-            by_system[decision.system].append(decision)
-        if not by_system:
+        found = moments(material)
+        if not found.by_system:
             return Findings(
                 self.name, title, missing="no probe has timing windows; run demo, or build some with scenario build"
             )
-        rows = [_row(name, by_system[name], material) for name in material.systems if name in by_system]
-        some = next(iter(by_system.values()))
-        rows += [_row(name, [as_policy(decision, name) for decision in some], material) for name in POLICIES]
-        return Findings(self.name, title, _COLUMNS, tuple(rows), ("the last four rows are policies, not systems",))
+        groups = {**found.by_system, **found.of_policies()}
+        rows = tuple(_row(name, group, material) for name, group in groups.items())
+        return Findings(self.name, title, _COLUMNS, rows, found.notes())
 
 
 def _row(name: str, found: Sequence[Decision], material: Material) -> tuple[Value, ...]:
     due = [d for d in found if d.due]
     mentions = [d for d in found if d.mentioned]
     hits = [d for d in due if d.mentioned]
-    mistimed = [d for d in mentions if not d.due]
-    recall = rated([float(d.mentioned) for d in due], [d.cluster for d in due], material)
-    precision = share(len(hits), len(mentions))
+    mistimed = Counter(d.place for d in mentions if not d.due)
+    recall = rated_share([float(d.mentioned) for d in due], [d.cluster for d in due], material)
+    precision = rated_share([float(d.due) for d in mentions], [d.cluster for d in mentions], material)
     turns = len({(d.scenario_id, d.probe_id, d.replicate) for d in found})
-    false = share(len(mistimed), len(found) - len(due))
     lags = _lags(found)
+    heard = [] if name in POLICIES else _heard(hits, material)
     return (
         name,
         len(due),
@@ -88,16 +89,20 @@ def _row(name: str, found: Sequence[Decision], material: Material) -> tuple[Valu
         recall.low,
         recall.high,
         len(due) - len(hits),
-        precision,
-        None if precision is None or not due else share(2 * len(hits), len(mentions) + len(due)),
-        share(100 * len(mistimed), turns),
-        sum(d.place == "early" for d in mistimed),
-        sum(d.place == "late" for d in mistimed),
-        sum(d.place == "closed" for d in mistimed),
+        precision.value,
+        precision.low,
+        precision.high,
+        share(2 * len(hits), len(mentions) + len(due)) if mentions and due else None,
+        share(100 * mistimed.total(), turns),
+        mistimed["early"],
+        mistimed["late"],
+        mistimed["closed"],
+        mistimed["between"] + mistimed["outside"],
         _repeats(found),
         median(lags) if lags else None,
-        None if name in POLICIES else _uptake(hits, material),
-        projected_precision(recall.value, false),
+        len(heard),
+        share(sum(heard), len(heard)),
+        projected_precision(recall.value, share(mistimed.total(), len(found) - len(due))),
     )
 
 
@@ -123,11 +128,12 @@ def _lags(found: Sequence[Decision]) -> list[int]:
     return lags
 
 
-def _uptake(hits: Sequence[Decision], material: Material) -> float | None:
+def _heard(hits: Sequence[Decision], material: Material) -> list[bool]:
+    """Whether the user's next turn takes each mention up, where there is a next turn."""
     detector, taken = OfflineUseDetector(), []
     for hit in hits:
         asked = material.probe(hit.scenario_id, hit.probe_id)
         fact = next((fact.text for fact in asked.gold.facts if fact.fact_id == hit.fact_id), None)
         if asked.next_text is not None and fact is not None:
             taken.append(detector.detect(asked.next_text, fact).used)
-    return share(sum(taken), len(taken))
+    return taken

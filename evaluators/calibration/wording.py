@@ -18,11 +18,11 @@ _WHEN = (
 )
 _START = r"(?:(?<=^|[.!?…]\s+|[\"“]))"
 """Elsewhere a claim may be negated, or the object of another verb."""
-_CLAUSE = r"(?=(?:I|you|he|she|it|they|we|your|his|her|its|their|our|the|a|an|this|that|there)(?:['’]\w+)?\s|\p{Lu})"
+_CLAUSE = r"(?=(?:I|you|he|she|it|they|we|your|his|her|its|their|our|the|a|an|this|that|there)(?:['’]\w+)?\s|(?-i:\p{Lu}))"
 """What follows must be able to stand alone."""
 _ENGLISH = (
     rf"\b(?:as|like)\s+you(?:['’]ve|\s+have|\s+had)?\s+{_SAY}{_WHEN}\s*,\s*",
-    rf"{_START}you(?:['’]ve|\s+have)?\s+(?:once\s+)?{_SAY}{_WHEN}\s+(?:that\s+)?{_CLAUSE}",
+    rf"{_START}you(?:['’]ve|\s+have)?\s+(?:once\s+)?{_SAY}{_WHEN}\s+(?:that\s+|{_CLAUSE})",
     rf"{_START}(?:from|based on|going by)\s+what\s+you(?:['’]ve|\s+have)?\s+{_SAY}{_WHEN}\s*,?\s*{_CLAUSE}",
     rf"{_START}I\s+(?:still\s+|do\s+|clearly\s+)*(?:remember|recall)\s+(?:that\s+|you saying\s+(?:that\s+)?){_CLAUSE}",
     r"\bif I (?:remember|recall)(?:\s+(?:correctly|right(?:ly)?|it well))?\s*,\s*",
@@ -34,6 +34,7 @@ _CHINESE = (
     r"(?<=^|[。！？!?]\s*)我(?:还|一直)?记得[,，]?(?=你|您|他|她|它|我们|那|这)",
 )
 _CUES = regex.compile("|".join((*_ENGLISH, *_CHINESE)), regex.IGNORECASE | regex.MULTILINE)
+_ENDS = ".!?…。！？\"“"
 _FRONT = {False: "As you told me before, ", True: "就像你之前跟我说过的那样，"}
 
 
@@ -44,10 +45,12 @@ def without_cues(reply: str) -> str:
         >>> without_cues("As you mentioned before, the kiln is in Ghent.")
         'The kiln is in Ghent.'
     """
-    rest = _CUES.sub("", reply).strip()
-    if rest == reply.strip() or not any(char.isalnum() for char in rest):
-        return reply
-    return rest[:1].upper() + rest[1:]
+    parts = _CUES.split(reply)
+    rest = parts[0]
+    for part in parts[1:]:
+        begins = not rest.strip() or rest.rstrip()[-1] in _ENDS
+        rest += part[:1].upper() + part[1:] if begins else part
+    return rest.strip() if len(parts) > 1 and any(char.isalnum() for char in rest) else reply
 
 
 def with_cue(reply: str) -> str:

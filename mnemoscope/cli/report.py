@@ -20,6 +20,9 @@ def report(
     check: Annotated[
         Path | None, typer.Option("--check", help="Write nothing: say whether this report still shows the run files.")
     ] = None,
+    probe: Annotated[
+        list[str] | None, typer.Option("--probe", help="Show this probe in full, and no other; repeatable.")
+    ] = None,
     lang: Annotated[str, typer.Option("--lang", help="The page's own words: en or zh.")] = "en",
     baseline: Annotated[str | None, typer.Option("--baseline", help="Compare every system with this one.")] = None,
     as_json: JsonFlag = False,
@@ -35,7 +38,7 @@ def report(
     if check is not None:
         _check(runs, check, as_json=as_json)
     elif out is not None:
-        _write(runs, out, lang, baseline, as_json=as_json)
+        _write(runs, out, lang, baseline, probe or [], as_json=as_json)
 
 
 def _check(runs: list[Path], page: Path, *, as_json: bool) -> None:
@@ -49,10 +52,10 @@ def _check(runs: list[Path], page: Path, *, as_json: bool) -> None:
     raise typer.Exit(0 if found.is_current else 1)
 
 
-def _write(runs: list[Path], out: Path, lang: str, baseline: str | None, *, as_json: bool) -> None:
+def _write(runs: list[Path], out: Path, lang: str, baseline: str | None, probes: list[str], *, as_json: bool) -> None:
     from mnemoscope.report.writing import write_report
 
-    written = write_report(runs, out, lang, baseline=baseline)
+    written = write_report(runs, out, lang, baseline=baseline, probes=probes)
     if as_json:
         emit_json(
             {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from mnemoscope.comparison.merging import RunSet
+from mnemoscope.core.errors import UnknownNameError
 from mnemoscope.report.history import ProbeMoment, gold_sources, moment_of
 from mnemoscope.report.outcomes import OUTCOME_STYLE, CellOutcomes, worst_first
 from mnemoscope.report.shelf import MemoryGroup, Shelf
@@ -76,6 +78,7 @@ def choose_probes(
     outcomes: CellOutcomes,
     render: Callable[[ProbeView], Markup],
     room: int,
+    named: Sequence[str] = (),
 ) -> ProbeChoice:
     """Render as many probes as fit, in the order of the run; where not all fit, those that most systems missed.
 
@@ -86,10 +89,15 @@ def choose_probes(
         outcomes: Every cell's outcome.
         render: Makes the HTML of one probe.
         room: Bytes that the probes may take together; at least one is shown.
+        named: Ids of the only probes that are shown; empty: all may be.
+
+    Raises:
+        UnknownNameError: No probe has one of these ids.
     """
     rows = {(row.scenario_id, row.probe_id): row for row in runs.probes()}
+    _refuse_unknown(named, {probe for _, probe in rows})
     known: CellOutcomes = {key: outcomes.get(key, {}) for key in rows}
-    ranked = worst_first(known, fair)[:MOST_PROBES]
+    ranked = [key for key in worst_first(known, fair) if not named or key[1] in named][:MOST_PROBES]
     shelf = Shelf(runs, known)
 
     doubted: set[ProbeKey] = set()
@@ -115,6 +123,13 @@ def choose_probes(
     shown = {key: rendered[key] for key in sorted(kept, key=lambda key: order[key])}
     has_doubt = not doubted.isdisjoint(shown)
     return ProbeChoice(_grouped(runs, shown), len(shown), len(rows), _occurring(known), has_doubt)
+
+
+def _refuse_unknown(named: Sequence[str], known: Collection[str]) -> None:
+    for name in named:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.3)
+            raise UnknownNameError("probe in these runs", name, nearest or sorted(known)[:3])
 
 
 def _size(html: Markup) -> int:

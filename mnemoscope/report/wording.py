@@ -153,9 +153,9 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "probes_all": ("All {n} probes.", "全部 {n} 个探针。"),
     "probes_some": (
         "{shown} of {n} probes are shown, those that most systems missed first; {omitted} are left out to keep this "
-        "page light. They are counted in every figure above.",
+        "page light. They are counted in every figure above; report --probe ID shows any of them.",
         "显示 {n} 个探针中的 {shown} 个，多数系统出错者在前；"
-        "为保持页面轻便略去 {omitted} 个，但上面所有数字都包含它们。",
+        "为保持页面轻便略去 {omitted} 个，但上面所有数字都包含它们；用 report --probe ID 可显示其中任何一个。",
     ),
     "find": ("Find in questions, replies, memories", "在问题、回复、记忆中查找"),
     "any_stage": ("any outcome", "任意结果"),

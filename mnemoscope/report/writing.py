@@ -49,6 +49,7 @@ def write_report(
     lang: str = "en",
     *,
     baseline: str | None = None,
+    probes: Sequence[str] = (),
     page_bytes: int = PAGE_BYTES,
 ) -> WrittenReport:
     """Write one self-contained HTML page about run files.
@@ -61,10 +62,12 @@ def write_report(
         out: The HTML file; replaced at once when the page is whole.
         lang: `en` or `zh`.
         baseline: See `compare_runs`.
+        probes: Ids of the only probes to show in full; empty: all that fit. Figures are over all probes in any case.
         page_bytes: Largest page. Where not all probes fit, those that most systems missed are shown, and the page
             says how many are left out; one is always shown.
 
     Raises:
+        UnknownNameError: No probe has one of these ids.
         ConfigError: Another language, or an output that cannot be written; an existing file is left as it was.
         RunFileError: A run file cannot be read.
 
@@ -85,7 +88,7 @@ def write_report(
         hashes = tuple(member.run.content_hash() for member in runs.members)
         frame = renderer.page(page_of(runs, comparison, ProbeChoice((), 0, 0, (), has_doubt=False), hashes, words))
         room = page_bytes - len(frame.encode("utf-8"))
-        choice = choose_probes(runs, names, fair, outcomes, renderer.probe, room)
+        choice = choose_probes(runs, names, fair, outcomes, renderer.probe, room, probes)
         data = renderer.page(page_of(runs, comparison, choice, hashes, words)).encode("utf-8")
     _put(target, data)
     return WrittenReport(target, len(data), choice.shown, choice.total, hashes, comparison.warnings)

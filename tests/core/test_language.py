@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,13 @@ def test_clip_never_tears_a_character(limit: int) -> None:
 def test_clip_keeps_short_text(text: str, limit: int) -> None:
     clipped = clip(text, limit)
     assert clipped == text or clipped.endswith("…")
+
+
+@given(st.text(max_size=30), st.integers(1, 12))
+def test_clip_counts_as_people_do(text: str, limit: int) -> None:
+    characters = regex.findall(r"\X", text)
+    cut = "".join(characters[: limit - 1]) + "…"
+    assert clip(text, limit) == (text if len(characters) <= limit else cut)
 
 
 def test_direction_controls_become_visible() -> None:

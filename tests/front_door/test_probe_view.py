@@ -72,6 +72,18 @@ def test_a_judge_without_doubts_leaves_no_mark(
     assert "judge doubt" not in html
 
 
+def test_one_command_shows_any_probe(run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """RP-03: a probe that a large page leaves out is asked for by its id; the figures stay those of all."""
+    page = tmp_path / "one.html"
+    assert main(["report", str(run_file), "--out", str(page), "--probe", "conv-2/q1"]) == 0
+    assert "1 of 10 probes in full" in capsys.readouterr().out
+    html = page.read_text(encoding="utf-8")
+    assert html.count('<details class="probe"') == 1 and "conv-2/q1" in html and "20 of 20 done" in html
+    assert main(["report", str(run_file), "--out", str(page), "--probe", "conv-2/q11"]) == 2
+    assert "unknown probe in these runs 'conv-2/q11'; nearest: conv-2/q1" in capsys.readouterr().err
+    assert page.read_text(encoding="utf-8") == html, "an error leaves the page as it was"
+
+
 def trace(number: int) -> tuple[MemoryItem, ...]:
     """The memories of one probe, a hundred kilobytes that no other probe shares."""
     at = datetime(2024, 3, 2, tzinfo=UTC)

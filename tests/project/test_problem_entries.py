@@ -169,6 +169,7 @@ TESTED: dict[str, tuple[str, ...]] = {
     "RP-03": (
         f"{FRONT}/test_probe_view.py::test_a_probe_shows_everything_that_explains_it",
         f"{FRONT}/test_report_page.py::test_each_probe_shows_what_was_stored_given_planned_said_and_judged",
+        f"{FRONT}/test_probe_view.py::test_one_command_shows_any_probe",
     ),
     # A report too heavy to open.
     "RP-04": (
