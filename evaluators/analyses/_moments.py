@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from mnemoscope.evaluators.analyses._one_judge import of_one_judge
+from mnemoscope.evaluators.analyses._rating import few_clusters
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.metrics.timing import moment_of, place_of
 
@@ -47,6 +49,8 @@ class Moments(NamedTuple):
     """Systems in their order; those without a scored decision are left out."""
     unscored: int
     """Verdicts without a score: failed cells, and replies that the judge could not read."""
+    judges: tuple[str, ...] = ()
+    """Whose verdicts are left out."""
 
     def of_policies(self) -> dict[str, tuple[Decision, ...]]:
         """What each policy would have done at every moment that some system has a decision on, each moment once."""
@@ -64,14 +68,16 @@ class Moments(NamedTuple):
         """What must be read with any table of these decisions."""
         policies = f"{', '.join(POLICIES)}: what these policies do by definition, at the same moments; no systems"
         left_out = (f"{self.unscored} decisions without a score are left out",) if self.unscored else ()
-        return (policies, *left_out)
+        clusters = {d.cluster for found in self.by_system.values() for d in found}
+        return (policies, *few_clusters(clusters), *left_out, *self.judges)
 
 
 def moments(material: Material) -> Moments:
     """Every scored verdict of the metric `timing`, with its place among the windows."""
     found: defaultdict[str, list[Decision]] = defaultdict(list)
     unscored = 0
-    for row in material.verdicts("timing"):
+    verdicts = of_one_judge(material, "timing")
+    for row in verdicts.rows:
         if row.status != "scored":
             unscored += row.status != "not_applicable"
             continue
@@ -92,7 +98,7 @@ def moments(material: Material) -> Moments:
                 row.label in ("on-time", "mistimed"),
             )
         )
-    return Moments(_ordered(found, material.systems), unscored)
+    return Moments(_ordered(found, material.systems), unscored, verdicts.notes)
 
 
 def _ordered(found: Mapping[str, list[Decision]], systems: Iterable[str]) -> dict[str, tuple[Decision, ...]]:

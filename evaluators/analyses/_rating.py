@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +12,14 @@ from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_ratios
 from mnemoscope.evaluators.statistics.intervals import wilson
 
-__all__ = ["PREVALENCE", "Rated", "ends", "projected_precision", "rated", "rated_share", "share"]
+__all__ = ["PREVALENCE", "Rated", "ends", "few_clusters", "projected_precision", "rated", "rated_share", "share"]
 
 PREVALENCE = 0.014
 """Memory moments per user turn in MemUse's deployment (arXiv 2608.24189); benchmarks hold ten times as many."""
+
+
+_FEW = 10
+"""As in `bootstrap_columns`: intervals of fewer clusters are too narrow."""
 
 
 class Rated(NamedTuple):
@@ -61,6 +65,19 @@ def ends(of: str, prefix: str = "") -> tuple[Column, Column]:
         ),
         Column(f"{prefix}high", "share", "Upper end."),
     )
+
+
+def few_clusters(clusters: Iterable[str], what: str = "") -> tuple[str, ...]:
+    """The note that intervals need: none of one cluster, and too narrow ones of a few.
+
+    Args:
+        clusters: Clusters behind a table, or behind some of its rows.
+        what: These rows, for the note; empty: all.
+    """
+    told, of = len(set(clusters)), f"{what}: " if what else ""
+    if told == 1:
+        return (f"{of}one cluster, so that there are no intervals",)
+    return (f"{of}{told} clusters; intervals of fewer than {_FEW} are too narrow",) if 1 < told < _FEW else ()
 
 
 def share(part: float, whole: float) -> float | None:

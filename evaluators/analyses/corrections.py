@@ -18,7 +18,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mnemoscope.evaluators.analyses._rating import Rated, ends, rated_share, share
+from mnemoscope.evaluators.analyses._one_judge import of_one_judge
+from mnemoscope.evaluators.analyses._rating import Rated, ends, few_clusters, rated_share, share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 
@@ -58,7 +59,8 @@ class Corrections:
         title = "what is put right, and what was right before"
         premises: defaultdict[str, list[_Outcome]] = defaultdict(list)
         sound: defaultdict[str, list[_Outcome]] = defaultdict(list)
-        for row in material.verdicts("correction", "false-correction"):
+        verdicts = of_one_judge(material, "correction", "false-correction")
+        for row in verdicts.rows:
             if row.status != "scored":
                 continue
             cluster = material.probe(row.scenario_id, row.probe_id).cluster
@@ -71,7 +73,10 @@ class Corrections:
             return Findings(
                 self.name, title, missing="no probe has a false premise; run demo, or counterfactual LoCoMo-Conv"
             )
-        return Findings(self.name, title, _COLUMNS, tuple(rows), _notes(rows))
+        clusters = (outcome.cluster for found in (premises, sound) for of in found.values() for outcome in of)
+        return Findings(
+            self.name, title, _COLUMNS, tuple(rows), (*_notes(rows), *few_clusters(clusters), *verdicts.notes)
+        )
 
 
 def _row(name: str, premises: list[_Outcome], sound: list[_Outcome], material: Material) -> tuple[Value, ...]:

@@ -113,4 +113,4 @@ class Material(Protocol):
 
     @property
     def judge(self) -> Judge | None:
-        """The judge of the run, where asking it costs nothing; None: it asks a model."""
+        """A judge of the run's verdicts that may be asked anew at no cost; None where a model gave them all."""

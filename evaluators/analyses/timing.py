@@ -11,7 +11,8 @@
 - `uptake`: on-time mentions that the user's next recorded turn takes up (the offline use rule on that turn), of the
   `followed` ones, where it is known. A replayed user answers the logged assistant, so that this is a lower bound
 - `projected`: precision where moments are as rare as in life, 14 per 1,000 turns: a gate with 80 % hits and 5 % false
-  mentions is right in 74 % of its mentions at 15 % moments, and in 19 % at 1.4 %
+  mentions is right in 74 % of its mentions at 15 % moments, and in 19 % at 1.4 %. No false mention among a few moments
+  gives 100 %, which says little: `projected_low` takes as many as could still be there
 
 A figure is missing where there is nothing to count from: no precision without a mention, no lag without one in time.
 `never`, `refuse`, `always` and `dump` are what these policies score on the same moments. After MemUse (arXiv
@@ -51,6 +52,7 @@ _COLUMNS = (
     Column("followed", "count", "On-time mentions after which the user's next turn is known."),
     Column("uptake", "share", "Of these, taken up in that turn."),
     Column("projected", "share", "Precision at 14 moments per 1,000 turns."),
+    Column("projected_low", "share", "The same with mistimed mentions at the upper end of their 95 % interval."),
 )
 
 
@@ -79,6 +81,8 @@ def _row(name: str, found: Sequence[Decision], material: Material) -> tuple[Valu
     mistimed = Counter(d.place for d in mentions if not d.due)
     recall = rated_share([float(d.mentioned) for d in due], [d.cluster for d in due], material)
     precision = rated_share([float(d.due) for d in mentions], [d.cluster for d in mentions], material)
+    idle = [d for d in found if not d.due]
+    false = rated_share([float(d.mentioned) for d in idle], [d.cluster for d in idle], material)
     turns = len({(d.scenario_id, d.probe_id, d.replicate) for d in found})
     lags = _lags(found)
     heard = [] if name in POLICIES else _heard(hits, material)
@@ -102,7 +106,8 @@ def _row(name: str, found: Sequence[Decision], material: Material) -> tuple[Valu
         median(lags) if lags else None,
         len(heard),
         share(sum(heard), len(heard)),
-        projected_precision(recall.value, share(mistimed.total(), len(found) - len(due))),
+        projected_precision(recall.value, false.value),
+        projected_precision(recall.value, false.high),
     )
 
 

@@ -10,7 +10,8 @@
 
 `hit = used / wanted` is the recall, `false = used / unwanted`, `precision` as counted, and `projected` where moments
 are as rare as in life (14 per 1,000 turns; MemUse, arXiv 2608.24189). A benchmark holds wanted and unwanted memories in
-shares of its own, so that its precision says little. No precision where nothing is used, or nothing is unwanted.
+shares of its own, so that its precision says little; so does `projected` where `false` is 0 of a few, which is why
+`projected_low` stands beside it. No precision where nothing is used, or nothing is unwanted.
 Sources are not pooled: what counts as use differs. The roles are StratMem-Bench's (arXiv 2604.26243), the implicit
 style is LoCoMo-Conv's (arXiv 2609.03467); neither publishes these figures.
 """
@@ -18,11 +19,12 @@ style is LoCoMo-Conv's (arXiv 2609.03467); neither publishes these figures.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mnemoscope.core.identity import ItemId
-from mnemoscope.evaluators.analyses._rating import ends, projected_precision, rated_share
+from mnemoscope.evaluators.analyses._one_judge import of_one_judge
+from mnemoscope.evaluators.analyses._rating import ends, few_clusters, projected_precision, rated_share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import AskedProbe, Material
 from mnemoscope.evaluators.rows import ScoreRow
@@ -41,7 +43,11 @@ _COLUMNS = (
     Column("precision", "share", "Wanted, of all used, as they are mixed here."),
     *ends("precision", "precision_"),
     Column("projected", "share", "The same at 14 moments per 1,000 turns."),
+    Column("projected_low", "share", "The same with `false` at the upper end of its interval."),
 )
+
+
+_SOURCES = ("memuse", "stratmem", "implicit")
 
 
 class _Decided(NamedTuple):
@@ -61,11 +67,12 @@ class UseDecisions:
         """One row per system and source."""
         title = "single decisions: what is wanted is used, what is not is kept back"
         groups: defaultdict[tuple[str, str], list[_Decided]] = defaultdict(list)
-        for decided in _decisions(material):
+        verdicts = of_one_judge(material, "natural-integration", "unprompted-recall", "use", "integration")
+        for decided in _decisions(verdicts.rows, material):
             groups[decided.system, decided.source].append(decided)
         rows = [
             _row(name, source, groups[name, source], material)
-            for source in ("memuse", "stratmem", "implicit")
+            for source in _SOURCES
             for name in material.systems
             if (name, source) in groups
         ]
@@ -73,11 +80,18 @@ class UseDecisions:
             return Findings(
                 self.name, title, missing="no single use decision; run memuse, stratmem or implicit locomo-conv probes"
             )
-        return Findings(self.name, title, _COLUMNS, tuple(rows))
+        notes = [
+            note
+            for source in _SOURCES
+            for note in few_clusters(
+                (d.cluster for key, found in groups.items() if key[1] == source for d in found), source
+            )
+        ]
+        return Findings(self.name, title, _COLUMNS, tuple(rows), (*notes, *verdicts.notes))
 
 
-def _decisions(material: Material) -> Iterator[_Decided]:
-    for row in material.verdicts("natural-integration", "unprompted-recall", "use", "integration"):
+def _decisions(rows: Iterable[ScoreRow], material: Material) -> Iterator[_Decided]:
+    for row in rows:
         if row.status != "scored" or row.score is None:
             continue
         asked = material.probe(row.scenario_id, row.probe_id)
@@ -117,6 +131,7 @@ def _row(name: str, source: str, found: list[_Decided], material: Material) -> t
         precision.low,
         precision.high,
         projected_precision(hit.value, false.value),
+        projected_precision(hit.value, false.high),
     )
 
 

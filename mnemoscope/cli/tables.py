@@ -19,7 +19,7 @@ from mnemoscope.evaluators.metrics.registry import lower_is_better
 __all__ = ["WIDTH", "comparison_tables", "plain_table"]
 
 WIDTH = 80
-_NAME, _NARROW, _PAIR = 27, 19, 32
+_NAME, _NARROW, _PAIR = 27, 19, 25
 _PAIRS_SHOWN = 12
 """Differences that a table shows of each metric; JSON, CSV and the report have all."""
 
@@ -254,7 +254,8 @@ def _pair_table(
     ordered = sorted(pairs, key=lambda p: (not p.comparable, -abs(p.delta or 0.0), p.a, p.b))
     shown = ordered[:_PAIRS_SHOWN]
     notes = [
-        "p: by sign flips of clusters, after Holm; * below .05,",
+        f"p, rows: {', '.join(sorted({pair.test for pair in shown}))}, clusters ignored;",
+        "p, cluster: by sign flips of clusters, after Holm; * below .05,",
         "else no difference shown; (p): not comparable;",
         "mde: detectable at 80 % power",
     ]
@@ -265,18 +266,26 @@ def _pair_table(
     table = plain_table(f"difference in {_title(benchmark, metric, stratum)}", "\n".join(notes))
     table.add_column(f"a − {clip(baseline, 26)}" if baseline else "a − b", max_width=_PAIR, overflow="fold")
     table.add_column("points [interval]", justify="right", no_wrap=True, min_width=19)
-    table.add_column("p", justify="right", no_wrap=True, min_width=6)
+    table.add_column("p\nrows", justify="right", no_wrap=True, min_width=4)
+    table.add_column("p\ncluster", justify="right", no_wrap=True, min_width=7)
     table.add_column("n/cl", justify="right", no_wrap=True, min_width=6)
     table.add_column("mde", justify="right", no_wrap=True, min_width=4)
     for pair in shown:
         delta = _points(pair.delta)
         if pair.low is not None and pair.high is not None:
             delta += f" [{pair.low * 100:+.1f}, {pair.high * 100:+.1f}]"
-        p = "–" if pair.p_adjusted is None else f"{pair.p_adjusted:.3f}".removeprefix("0")
+        by_rows, p = _p(pair.p), _p(pair.p_adjusted)
         p = f"({p})" if not pair.comparable else f"{p}*" if pair.is_significant else p
         p += "~" if pair.is_within_flips else ""
         mde = "–" if pair.mde is None else f"{pair.mde * 100:.0f}"
         names = visible_controls(clip(pair.a, _PAIR))
         names += "" if baseline else f"\n− {visible_controls(clip(pair.b, _PAIR - 2))}"
-        table.add_row(Text(names), delta, p, f"{pair.n}/{pair.clusters}", mde, style=None if pair.comparable else "dim")
+        counts = f"{pair.n}/{pair.clusters}"
+        table.add_row(Text(names), delta, by_rows, p, counts, mde, style=None if pair.comparable else "dim")
     return Group(table, Text(""))
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "<.001" if value < 0.0005 else f"{value:.3f}".removeprefix("0")

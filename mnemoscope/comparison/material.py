@@ -81,9 +81,11 @@ class RunMaterial:
 
     @cached_property
     def judge(self) -> Judge | None:
-        """The judge of the run, where asking it costs nothing; None: it asks a model."""
-        config = self._runs.members[0].run.config
-        return open_judge("offline", JudgePorts(embedder=self._embedder)) if config.judge == "offline" else None
+        """The offline judge, where the run was made or scored again with it; None where a model gave all verdicts."""
+        offline = any(member.run.config.judge == "offline" for member in self._runs.members) or any(
+            row.judge_key.startswith("offline-") for row in self._runs.verdict_rows()
+        )
+        return open_judge("offline", JudgePorts(embedder=self._embedder)) if offline else None
 
     @cached_property
     def _embedder(self) -> Embedder:

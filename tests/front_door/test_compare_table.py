@@ -53,7 +53,8 @@ def test_the_table_fits_and_cuts_no_number(run_file: Path, capsys: pytest.Captur
 def test_differences_say_what_their_p_is(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(run_file), "--metric", "recall@10", "--baseline", "none@baseline"]) == 0
     out = capsys.readouterr().out
-    assert "p: by sign flips of clusters, after Holm" in out and "mcnemar" not in out
+    assert "p, cluster: by sign flips of clusters, after Holm" in out
+    assert "p, rows: " in out and "clusters ignored" in out
     rows = [line.split() for line in out.partition("difference in ")[2].splitlines() if "8/2" in line]
     assert rows and all(row[-1] == "–" for row in rows), "two clusters can show nothing"
 

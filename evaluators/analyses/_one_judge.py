@@ -1,0 +1,42 @@
+"""Verdicts of one judge per metric: those of two are never counted together."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import NamedTuple
+
+from mnemoscope.evaluators.analyses.material import Material
+from mnemoscope.evaluators.rows import ScoreRow
+
+__all__ = ["OfOneJudge", "of_one_judge"]
+
+
+class OfOneJudge(NamedTuple):
+    """Verdicts, and what was left out of them."""
+
+    rows: tuple[ScoreRow, ...]
+    notes: tuple[str, ...]
+    """One sentence per metric that several judges have scored."""
+
+
+def of_one_judge(material: Material, *metrics: str) -> OfOneJudge:
+    """The verdicts of each metric by the judge that scored most of them.
+
+    Where two scored as many, a model is taken before the offline judge, because somebody asked for it on purpose, and
+    the first by name otherwise. What no judge has seen, such as a failed cell, stays.
+    """
+    by_metric: defaultdict[str, list[ScoreRow]] = defaultdict(list)
+    for row in material.verdicts(*metrics):
+        by_metric[row.metric].append(row)
+    kept: list[ScoreRow] = []
+    notes = []
+    for metric, rows in by_metric.items():
+        scored = Counter(row.judge_key for row in rows if row.status == "scored")
+        others = {row.judge_key for row in rows if row.judge_key}
+        if len(others) < 2 or not scored:
+            kept += rows
+            continue
+        judge = min(scored, key=lambda key: (-scored[key], key.startswith("offline-"), key))
+        kept += [row for row in rows if row.judge_key in (judge, "")]
+        notes.append(f"{metric}: verdicts of {judge}; those of {', '.join(sorted(others - {judge}))} are left out")
+    return OfOneJudge(tuple(kept), tuple(notes))
