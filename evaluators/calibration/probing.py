@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
+from mnemoscope.core.language.tokens import has_unspaced_script
 from mnemoscope.evaluators.calibration.labels import LabelledRow
 from mnemoscope.evaluators.calibration.record import Probe
 from mnemoscope.evaluators.calibration.wording import reworded
@@ -85,16 +87,27 @@ async def _position(
 
 
 def _length(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer]) -> Probe | None:
-    """Leniency on short and on long replies, people's labels taken out."""
-    seen = [(len(row.reply), bias) for row, bias in zip(rows, _biases(task, rows, answers), strict=True)]
-    known = [(size, bias) for size, bias in seen if bias is not None]
-    if len(known) < 2:
-        return None
-    middle = median(size for size, _ in known)
-    short, long = ([b for size, b in known if (size > middle) is side] for side in (False, True))
+    """Leniency on short and on long replies, people's labels taken out.
+
+    Lengths are compared inside a script: a Chinese reply says in thirty characters what takes a hundred in English.
+    """
+    by_script: defaultdict[bool, list[tuple[int, float]]] = defaultdict(list)
+    for row, bias in zip(rows, _biases(task, rows, answers), strict=True):
+        if bias is not None:
+            by_script[has_unspaced_script(row.reply)].append((len(row.reply), bias))
+    short: list[float] = []
+    long: list[float] = []
+    for known in by_script.values():
+        middle = median(size for size, _ in known)
+        for size, bias in known:
+            (long if size > middle else short).append(bias)
     if not short or not long:
         return None
-    return _between(short, long, "judge's mean score minus people's, on replies up to the median length and above it")
+    return _between(
+        short,
+        long,
+        "judge's mean score minus people's, on replies up to the median length of their script and above it",
+    )
 
 
 def _own_model(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer]) -> Probe | None:

@@ -18,7 +18,9 @@ _WHEN = (
 )
 _START = r"(?:(?<=^|[.!?…]\s+|[\"“]))"
 """Elsewhere a claim may be negated, or the object of another verb."""
-_CLAUSE = r"(?=(?:I|you|he|she|it|they|we|your|his|her|its|their|our|the|a|an|this|that|there)(?:['’]\w+)?\s|(?-i:\p{Lu}))"
+_CLAUSE = (
+    r"(?=(?:I|you|he|she|it|they|we|your|his|her|its|their|our|the|a|an|this|that|there)(?:['’]\w+)?\s|(?-i:\p{Lu}))"
+)
 """What follows must be able to stand alone."""
 _ENGLISH = (
     rf"\b(?:as|like)\s+you(?:['’]ve|\s+have|\s+had)?\s+{_SAY}{_WHEN}\s*,\s*",
@@ -34,7 +36,7 @@ _CHINESE = (
     r"(?<=^|[。！？!?]\s*)我(?:还|一直)?记得[,，]?(?=你|您|他|她|它|我们|那|这)",
 )
 _CUES = regex.compile("|".join((*_ENGLISH, *_CHINESE)), regex.IGNORECASE | regex.MULTILINE)
-_ENDS = ".!?…。！？\"“"
+_ENDS = '.!?…。！？"“'
 _FRONT = {False: "As you told me before, ", True: "就像你之前跟我说过的那样，"}
 
 

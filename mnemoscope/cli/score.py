@@ -25,6 +25,10 @@ def score(
     again: Annotated[bool, typer.Option("--again", help="Judge what this judge has judged before too.")] = False,
     concurrency: Annotated[int, typer.Option(help="Cells in flight.")] = 8,
     cache: Annotated[str | None, typer.Option(help="Folder of the caches, or none.")] = None,
+    max_judge_failed: Annotated[
+        float,
+        typer.Option(help="Share of judgements that may fail, 0 to 1; a failed one is never a no.", min=0, max=1),
+    ] = 0.05,
     as_json: JsonFlag = False,
 ) -> None:
     """Judge stored replies; no assistant is asked again, and verdicts of other judges stay.
@@ -54,7 +58,10 @@ def score(
         show(_said(outcome))
     if outcome.left_out:
         note(f"warning: {outcome.judge} does not judge {', '.join(outcome.left_out)}")
-    raise typer.Exit({None: 0, "budget": 3, "interrupt": 130, "terminate": 143}[outcome.reason])
+    if outcome.judgements.failed:
+        note(f"warning: {outcome.judgements}; the same command asks again where the judge failed")
+    failed = int(outcome.judgements.failed_share > max_judge_failed)
+    raise typer.Exit({None: failed, "budget": 3, "interrupt": 130, "terminate": 143}[outcome.reason])
 
 
 def _summary(outcome: ScoreOutcome) -> dict[str, object]:
@@ -66,6 +73,7 @@ def _summary(outcome: ScoreOutcome) -> dict[str, object]:
         "cells": outcome.cells,
         "judged_now": outcome.judged_now,
         "failed": outcome.failed,
+        "judgements": outcome.judgements.to_json(),
         "seconds": round(outcome.seconds, 3),
     }
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from mnemoscope.comparison.merging import RunSet, open_runs
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.calibration.auditing import AuditRow, Item, Judged, Scoring, audit
+from mnemoscope.imports.cells import NO_REPLY
+from mnemoscope.runfile.rows import CellKey
 
 __all__ = ["audit_runs", "scorings_of"]
 
@@ -56,7 +58,8 @@ def audit_runs(
         seed: Of the draws.
 
     Raises:
-        ConfigError: Fewer than two scorings to compare, several and nothing said, or a judge that no verdict is of.
+        ConfigError: Fewer than two scorings to compare, several and nothing said, a judge that no verdict is of, or
+            files that hold other replies.
         RunFileError: A file cannot be read.
     """
     with open_runs(paths) as runs:
@@ -74,8 +77,28 @@ def audit_runs(
                 f"verdicts of different judge keys are not compared unasked ({held}); name two with --judge, "
                 "or add --across"
             )
+        _refuse_other_replies(runs)
         clusters = {(row.scenario_id, row.probe_id): row.cluster for row in runs.probes()}
         return tuple(row for first, second in pairs for row in audit(first, second, clusters, seed=seed))
+
+
+def _refuse_other_replies(runs: RunSet) -> None:
+    """What changes between two scorings must be the judge; verdicts imported without replies are taken at their word."""
+    if len(runs.members) < 2:
+        return
+    said: dict[CellKey, tuple[str, str]] = {}
+    for member in runs.members:
+        for cell in member.run.cells():
+            reply = member.run.reply_of(cell)
+            if cell.status == "error" or reply.reasoning == NO_REPLY:
+                continue
+            text, label = said.setdefault(cell.key, (reply.visible_text, member.label))
+            if text != reply.visible_text:
+                raise ConfigError(
+                    f"{cell.system} does not say the same to {cell.probe_id} of {cell.scenario_id} in {label} and in "
+                    f"{member.label}; an audit compares judges on the same replies: judge one file again with "
+                    "mnemoscope score"
+                )
 
 
 def _chosen(scorings: Sequence[Scoring], judges: Sequence[Sequence[str]]) -> list[Scoring]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mnemoscope.config import RunConfig
 from mnemoscope.core.errors import BudgetStop, ConfigError
@@ -17,8 +19,10 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.metrics.metric import Metric, tasks_of
 from mnemoscope.evaluators.metrics.registry import default_metrics, open_metrics
+from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.memory_backends.record import Retrieval
+from mnemoscope.runfile.judging import Judgements
 from mnemoscope.runfile.lock import exclusive
 from mnemoscope.runfile.reader import RunReader, open_run
 from mnemoscope.runfile.rows import CellRow, StoredReply
@@ -44,6 +48,8 @@ class ScoreOutcome:
     """Cells judged in this sitting; the others had the judge's verdicts already."""
     failed: int
     """Cells of this sitting on which some verdict is an error or invalid."""
+    judgements: Judgements
+    """Verdicts that the judge was asked for in this sitting, and those that it failed to give."""
     reason: StopReason | None
     """Why it stopped early, if it did."""
     seconds: float
@@ -64,15 +70,16 @@ def score(
     """Judge the stored replies of a run.
 
     Only judged metrics are scored: what a rule decides was decided when the run was made, from memories that a run file
-    keeps in part. Verdicts go to the file cell by cell, so that judging can be stopped and gone on with: a cell that
-    has this judge's verdicts on all the metrics is passed over, one on which the judge failed is judged again.
+    keeps in part. Verdicts go to the file cell by cell, so that judging can be stopped and gone on with: on each cell
+    the metrics that have this judge's verdicts are passed over, and those on which it failed are judged again. A cell
+    without a reply keeps its errors, and gets one for each metric that is new to the file.
 
     Args:
         path: The run file.
         judge: The judge's name with its parameters.
         metrics: Judged metrics by name; empty: all that run by default.
         judge_model: The model that judges; None: the model that the run's replies were written with.
-        again: Judge cells that have the judge's verdicts too.
+        again: Judge what has the judge's verdicts too.
         concurrency: Cells in flight.
         cache: Folder of the caches; None: the user's; `none`: keep nothing.
         progress: Is told of every cell.
@@ -107,6 +114,7 @@ def score(
                 cells=total,
                 judged_now=scorer.done,
                 failed=scorer.failed,
+                judgements=Judgements(scorer.asked, dict(sorted(scorer.missed.items()))),
                 reason=stop.reason,
                 seconds=time.monotonic() - started,
             )
@@ -127,23 +135,33 @@ def _evaluator(tools: Tools, names: Sequence[str]) -> Evaluator:
     return evaluator
 
 
+class _Due(NamedTuple):
+    """What is left to judge on one cell."""
+
+    cell: CellRow
+    metrics: tuple[str, ...]
+
+
 class _Scorer:
     """Judges cells of one run, a scenario at a time."""
 
     def __init__(self, run: RunReader, evaluator: Evaluator, stop: Stop, progress: Progress) -> None:
         self._run, self._evaluator, self._stop, self._progress = run, evaluator, stop, progress
-        self.done = self.failed = 0
+        self._parts = {tuple(metric.name for metric in evaluator.metrics): evaluator}
+        self.done = self.failed = self.asked = 0
+        self.missed: Counter[str] = Counter()
 
-    def wanted(self, *, again: bool) -> list[CellRow]:
-        """Cells that lack a verdict of this judge on a metric that applies to them."""
-        return [cell for cell in self._run.cells() if again or not self._is_judged(cell)]
+    def wanted(self, *, again: bool) -> list[_Due]:
+        """Cells with the metrics that apply to them and lack a verdict of this judge."""
+        due = (_Due(cell, self._due(cell, again=again)) for cell in self._run.cells())
+        return [one for one in due if one.metrics]
 
-    async def run(self, cells: Sequence[CellRow], file: RunFile, concurrency: int, tools: Tools) -> None:
+    async def run(self, wanted: Sequence[_Due], file: RunFile, concurrency: int, tools: Tools) -> None:
         """Judge the cells, and store each as soon as it is judged."""
         gate = asyncio.Semaphore(concurrency)
         try:
-            for batch in _batches(cells, 4 * concurrency):
-                results = await asyncio.gather(*(self._one(cell, file, gate) for cell in batch), return_exceptions=True)
+            for batch in _batches(wanted, 4 * concurrency):
+                results = await asyncio.gather(*(self._one(due, file, gate) for due in batch), return_exceptions=True)
                 for result in results:
                     if isinstance(result, BudgetStop):
                         self._stop.request("budget")
@@ -154,17 +172,31 @@ class _Scorer:
         finally:
             await tools.aclose()
 
-    async def _one(self, cell: CellRow, file: RunFile, gate: asyncio.Semaphore) -> None:
+    async def _one(self, due: _Due, file: RunFile, gate: asyncio.Semaphore) -> None:
         async with gate:
             if self._stop.requested:
                 return
-            verdicts, usage = await self._evaluator.evaluate(self._case(cell))
+            verdicts, usage = await self._evaluator_of(due.metrics).evaluate(self._case(due.cell))
             name = self._evaluator.judge.name
-            file.add_verdicts(cell.key, verdicts, {name: usage} if usage.calls else {})
+            file.add_verdicts(due.cell.key, verdicts, {name: usage} if usage.calls else {})
+            if due.cell.status == "ok":
+                self._count(verdicts)
             failed = any(verdict.status in ("error", "invalid") for verdict in verdicts)
             self.done += 1
             self.failed += failed
             self._progress.cell(failed=failed)
+
+    def _count(self, verdicts: Sequence[Verdict]) -> None:
+        asked = [verdict for verdict in verdicts if verdict.status != "not_applicable"]
+        self.asked += len(asked)
+        self.missed.update(v.label.removeprefix("judge-error:") for v in asked if v.status != "scored")
+
+    def _evaluator_of(self, names: tuple[str, ...]) -> Evaluator:
+        """The evaluator of some of the metrics; a run has few such sets."""
+        if names not in self._parts:
+            chosen = [metric for metric in self._evaluator.metrics if metric.name in names]
+            self._parts[names] = Evaluator(chosen, self._evaluator.judge)
+        return self._parts[names]
 
     def _case(self, cell: CellRow) -> EvaluationCase:
         scenario = self._run.scenario(cell.scenario_id)
@@ -172,23 +204,28 @@ class _Scorer:
         reply = _reply(cell, self._run.reply_of(cell))
         return EvaluationCase(probe, scenario.gold_by_probe[probe.probe_id], reply, scenario.turns[: probe.cut.seq])
 
-    def _is_judged(self, cell: CellRow) -> bool:
+    def _due(self, cell: CellRow, *, again: bool) -> tuple[str, ...]:
         scenario = self._run.scenario(cell.scenario_id)
         probe = next(probe for probe in scenario.probes if probe.probe_id == cell.probe_id)
         gold = scenario.gold_by_probe[probe.probe_id]
-        judge = self._evaluator.judge
-        settled = {(v.metric, v.judge_key) for v in self._run.verdicts_of(cell) if v.status != "error"}
+        verdicts = self._run.verdicts_of(cell)
+        there = {verdict.metric for verdict in verdicts}
+        due = []
         for metric in self._evaluator.metrics:
-            keys = [judge.key(task) for task in tasks_of(metric)]
-            own = any(name == metric.name and _rests_on(key, keys) for name, key in settled)
-            if not own and cell.status == "ok" and metric.applies(gold, probe):
-                return False
-        return True
+            if metric.applies(gold, probe):
+                done = self._is_settled(metric, verdicts) if cell.status == "ok" else metric.name in there
+                if not done or (again and cell.status == "ok"):
+                    due.append(metric.name)
+        return tuple(due)
 
-
-def _rests_on(judge_key: str, keys: Sequence[str]) -> bool:
-    """Whether a verdict's key is one of the judge's, or is joined from them; an exclusion has none."""
-    return not judge_key or any(key in judge_key for key in keys)
+    def _is_settled(self, metric: Metric, verdicts: Sequence[Verdict]) -> bool:
+        """Whether this judge has said all that it will: nothing of it failed, or the probe is left out by its gold."""
+        keys = [self._evaluator.judge.key(task) for task in tasks_of(metric)]
+        of_metric = [verdict for verdict in verdicts if verdict.metric == metric.name]
+        own = [verdict for verdict in of_metric if any(key in verdict.judge_key for key in keys)]
+        if own:
+            return all(verdict.status != "error" for verdict in own)
+        return any(verdict.status == "not_applicable" and not verdict.judge_key for verdict in of_metric)
 
 
 def _reply(cell: CellRow, stored: StoredReply) -> Reply:
@@ -208,6 +245,6 @@ def _reply(cell: CellRow, stored: StoredReply) -> Reply:
     )
 
 
-def _batches(cells: Sequence[CellRow], size: int) -> Iterator[Sequence[CellRow]]:
-    for start in range(0, len(cells), size):
-        yield cells[start : start + size]
+def _batches(wanted: Sequence[_Due], size: int) -> Iterator[Sequence[_Due]]:
+    for start in range(0, len(wanted), size):
+        yield wanted[start : start + size]
