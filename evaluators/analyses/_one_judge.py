@@ -1,8 +1,9 @@
-"""Verdicts of one judge per metric: those of two are never counted together."""
+"""Verdicts of one judge per metric: those of two are never counted together, and what has no score is named."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from mnemoscope.evaluators.analyses.material import Material
@@ -17,6 +18,15 @@ class OfOneJudge(NamedTuple):
     rows: tuple[ScoreRow, ...]
     notes: tuple[str, ...]
     """One sentence per metric that several judges have scored."""
+
+    def scored(self) -> Iterator[tuple[ScoreRow, float]]:
+        """Verdicts that have a score, and the score."""
+        return ((row, row.score) for row in self.rows if row.status == "scored" and row.score is not None)
+
+    def limits(self) -> tuple[str, ...]:
+        """The notes, after the number of verdicts that have no score though they should: failures are no zeros."""
+        lost = sum(row.status in ("error", "invalid") for row in self.rows)
+        return (*((f"{lost} verdicts without a score are left out",) if lost else ()), *self.notes)
 
 
 def of_one_judge(material: Material, *metrics: str) -> OfOneJudge:

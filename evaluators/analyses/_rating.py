@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -57,13 +57,11 @@ def rated_share(values: Sequence[float], clusters: Sequence[str], material: Mate
     return found._replace(low=interval.low, high=interval.high)
 
 
-def ends(of: str, prefix: str = "") -> tuple[Column, Column]:
+def ends(of: str, prefix: str = "", kind: Literal["share", "points"] = "share") -> tuple[Column, Column]:
     """The two columns of an interval, `low` and `high` or with a prefix."""
     return (
-        Column(
-            f"{prefix}low", "share", f"Lower end of the 95 % interval of `{of}`, by cluster; a dash for one cluster."
-        ),
-        Column(f"{prefix}high", "share", "Upper end."),
+        Column(f"{prefix}low", kind, f"Lower end of the 95 % interval of `{of}`, by cluster; a dash for one cluster."),
+        Column(f"{prefix}high", kind, "Upper end."),
     )
 
 

@@ -13,15 +13,18 @@ gold alone. `share_of_oracle` is the system's mean over the oracle's.
 
 The score is that of the style: `fact-use` where a judge gives it, else `integration`; `correction` for
 counterfactuals; `atomic-coverage` for composed; `answer` for questions. Recall is `recall-given`, else `recall@10`.
-Only probes that have all three count. Deviation: the published figures are means over five answer seeds; replicates
-are averaged here.
+Only probes that have all three count. Deviations: the published figures are means over five answer seeds; replicates
+are averaged here. Intervals by the cluster bootstrap are ours.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from statistics import fmean
 
+from mnemoscope.evaluators.analyses._one_judge import OfOneJudge, of_one_judge
+from mnemoscope.evaluators.analyses._rating import ends, few_clusters, rated, rated_share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material, SystemFacts
 
@@ -41,15 +44,23 @@ _COLUMNS = (
     Column("metric", "text", "The score."),
     Column("probes", "count", "Probes with a score, the oracle's score, and recall."),
     Column("mean", "share", "The system's score."),
+    *ends("mean", "mean_"),
     Column("ceiling", "share", "Missing even with the gold given."),
-    Column("representation", "share", "Missing where everything was retrieved."),
-    Column("retrieval", "share", "Missing where something was not."),
-    Column("share_of_oracle", "share", "The score over the oracle's."),
+    *ends("ceiling", "ceiling_"),
+    Column("representation", "points", "Missing where everything was retrieved."),
+    *ends("representation", "representation_", "points"),
+    Column("retrieval", "points", "Missing where something was not."),
+    *ends("retrieval", "retrieval_", "points"),
+    Column("share_of_oracle", "number", "The score over the oracle's; above 1 where the system does better."),
     Column("all_retrieved", "share", "Probes on which everything was retrieved."),
     Column("none_retrieved", "share", "Probes on which nothing was."),
 )
 _Probe = tuple[str, str]
-_Scores = dict[tuple[str, str], dict[_Probe, float]]
+_Scores = Mapping[tuple[str, str], Mapping[_Probe, float]]
+_NO_INPUT = (
+    "the oracle was given the turns that hold the gold: what it does not reach is lost to writing and judging, and to "
+    "labels that are wrong"
+)
 
 
 class Ceiling:
@@ -64,7 +75,8 @@ class Ceiling:
         if not oracles:
             return Findings(self.name, title, missing="no system has the memory oracle; add --architecture oracle")
         wanted = {*_RECALLS, *_ELSE, *(name for names in _SCORES.values() for name in names)}
-        scores = _means(material, sorted(wanted))
+        verdicts = of_one_judge(material, *sorted(wanted))
+        scores = _means(verdicts)
         styles = list(dict.fromkeys(_style(material, p) for found in scores.values() for p in found))
         rows = [
             row
@@ -76,15 +88,16 @@ class Ceiling:
         ]
         if not rows:
             return Findings(self.name, title, missing="no probe has a score, the oracle's score, and recall")
-        return Findings(self.name, title, _COLUMNS, tuple(rows))
+        clusters = {material.probe(*probe).cluster for found in scores.values() for probe in found}
+        notes = (_NO_INPUT, *few_clusters(clusters), *verdicts.limits())
+        return Findings(self.name, title, _COLUMNS, tuple(rows), notes)
 
 
-def _means(material: Material, metrics: list[str]) -> _Scores:
+def _means(verdicts: OfOneJudge) -> _Scores:
     """(System, metric) to probe to the mean score over subjects and replicates."""
     found: defaultdict[tuple[str, str], defaultdict[_Probe, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in material.verdicts(*metrics):
-        if row.status == "scored" and row.score is not None:
-            found[row.system, row.metric][row.scenario_id, row.probe_id].append(row.score)
+    for row, score in verdicts.scored():
+        found[row.system, row.metric][row.scenario_id, row.probe_id].append(score)
     return {key: {probe: fmean(values) for probe, values in probes.items()} for key, probes in found.items()}
 
 
@@ -103,24 +116,24 @@ def _row(
             break
     else:
         return None
-    n = len(probes)
-    lost = dict.fromkeys(("all", "some", "none"), 0.0)
-    counts = dict.fromkeys(lost, 0)
-    for probe in probes:
-        part = "all" if recall[probe] >= _ALL else "none" if recall[probe] == 0 else "some"
-        lost[part] += (given[probe] - own[probe]) / n
-        counts[part] += 1
-    mean, best = fmean(own[p] for p in probes), fmean(given[p] for p in probes)
+    clusters = [material.probe(*probe).cluster for probe in probes]
+    whole = [recall[probe] >= _ALL for probe in probes]
+    missing = [given[probe] - own[probe] for probe in probes]
+    mean = rated_share([own[probe] for probe in probes], clusters, material)
+    ceiling = rated_share([1 - given[probe] for probe in probes], clusters, material)
+    representation = rated([lost * there for lost, there in zip(missing, whole, strict=True)], clusters, material)
+    retrieval = rated([lost * (not there) for lost, there in zip(missing, whole, strict=True)], clusters, material)
+    best = fmean(given[probe] for probe in probes)
     return (
         system.name,
         style,
         metric,
-        n,
-        mean,
-        1 - best,
-        lost["all"],
-        lost["some"] + lost["none"],
-        mean / best if best else None,
-        counts["all"] / n,
-        counts["none"] / n,
+        len(probes),
+        *mean[:3],
+        *ceiling[:3],
+        *representation[:3],
+        *retrieval[:3],
+        fmean(own[probe] for probe in probes) / best if best else None,
+        fmean(whole),
+        fmean(recall[probe] == 0 for probe in probes),
     )

@@ -10,19 +10,21 @@ chains, `scenario build chain`):
 - `spread`: share of the turns that offer a nice memory on which a new one is disclosed
 - `chain_smc`: chains whose every item passes `smc`
 
-Turns are in the order of the conversation. A chain that one reply of which failed or was not judged is left out, and
+Turns are in the order of the conversation. A chain with a reply that failed or was not judged is left out, and
 counted. These figures are ours: StratMem-Bench (arXiv 2604.26243) judges single items.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mnemoscope.evaluators.analyses._rating import rated, share
+from mnemoscope.evaluators.analyses._one_judge import of_one_judge
+from mnemoscope.evaluators.analyses._rating import ends, few_clusters, rated_share, share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
-from mnemoscope.evaluators.analyses.material import Material
+from mnemoscope.evaluators.analyses.material import AskedProbe, Material
+from mnemoscope.evaluators.rows import ScoreRow
 from mnemoscope.scenarios.records import MemoryRole
 
 __all__ = ["Chain"]
@@ -33,12 +35,13 @@ _COLUMNS = (
     Column("left_out", "count", "Chains with a turn that failed or was not judged."),
     Column("flips", "count", "Memories that must be used at one turn and need not at another."),
     Column("role_flip", "share", "Of these, handled rightly at every turn."),
-    Column("low", "share", "Lower end of its 95 % interval."),
-    Column("high", "share", "Upper end."),
+    *ends("role_flip"),
     Column("repeats", "share", "Needless uses of what was used before, of all uses."),
+    *ends("repeats", "repeats_"),
     Column("disclosed", "number", "New nice memories per turn that offers one."),
     Column("spread", "share", "Turns that offer a nice memory on which a new one is disclosed."),
     Column("chain_smc", "share", "Chains whose every item passes smc."),
+    *ends("chain_smc", "chain_smc_"),
 )
 
 
@@ -58,69 +61,86 @@ class Chain:
     def analyse(self, material: Material) -> Findings:
         """One row per system with chains."""
         title = "the same memories over the turns of a conversation"
-        turns, broken = _turns(material)
-        rows = []
-        for name in material.systems:
-            chains = [found for (system, *_), found in turns.items() if system == name and _shares_memories(found)]
-            if chains:
-                rows.append(_row(name, chains, broken[name], material))
+        verdicts = of_one_judge(material, "use", "smc")
+        chains = _chains(verdicts.rows, material)
+        rows = [_row(name, chains[name], material) for name in material.systems if name in chains]
         if not rows:
             return Findings(
                 self.name, title, missing="no conversation has two pools that share a memory; see scenario build chain"
             )
-        return Findings(self.name, title, _COLUMNS, tuple(rows))
+        clusters = {turn.cluster for found in chains.values() for chain in found.whole for turn in chain}
+        return Findings(self.name, title, _COLUMNS, tuple(rows), (*few_clusters(clusters), *verdicts.notes))
 
 
-_Conversation = tuple[str, str, int]
+class _Chains(NamedTuple):
+    whole: list[list[_Turn]]
+    left_out: int
 
 
-def _turns(material: Material) -> tuple[dict[_Conversation, list[_Turn]], Counter[str]]:
+def _chains(rows: Iterable[ScoreRow], material: Material) -> dict[str, _Chains]:
+    """System to its chains, those that were judged as a whole with their turns in order."""
     used: defaultdict[tuple[str, str, str, int], set[str]] = defaultdict(set)
-    passed: dict[tuple[str, str, str, int], bool] = {}
-    failed: set[_Conversation] = set()
-    for row in material.verdicts("use", "smc"):
-        key = (row.system, row.scenario_id, row.probe_id, row.replicate)
+    passed: defaultdict[tuple[str, str, int], dict[str, bool]] = defaultdict(dict)
+    failed: set[tuple[str, str, int]] = set()
+    asked: defaultdict[tuple[str, str, int], set[str]] = defaultdict(set)
+    for row in rows:
         if row.metric == "smc" and row.subject == "plan":
             continue
+        key = (row.system, row.scenario_id, row.replicate)
+        asked[key].add(row.probe_id)
         if row.status in ("error", "invalid"):
-            failed.add((row.system, row.scenario_id, row.replicate))
+            failed.add(key)
         elif row.metric == "smc" and row.score is not None:
-            passed[key] = bool(row.score)
+            passed[key][row.probe_id] = bool(row.score)
         elif row.metric == "use" and row.score:
-            used[key].add(row.subject)
-    turns: defaultdict[_Conversation, list[_Turn]] = defaultdict(list)
-    for key, ok in passed.items():
-        system, scenario, probe_id, replicate = key
-        asked = material.probe(scenario, probe_id)
-        roles: dict[str, MemoryRole] = {str(item): role for item, role in asked.gold.roles.items()}
-        order = (asked.probe.cut.seq, probe_id)
-        turns[system, scenario, replicate].append(_Turn(order, roles, frozenset(used[key]), ok, asked.cluster))
-    whole = {key: sorted(found, key=lambda turn: turn.order) for key, found in turns.items() if key not in failed}
-    return whole, Counter(system for system, *_ in failed)
+            used[row.system, row.scenario_id, row.probe_id, row.replicate].add(row.subject)
+    found: dict[str, _Chains] = {}
+    for key, probe_ids in asked.items():
+        system, scenario, replicate = key
+        probes = {probe_id: material.probe(scenario, probe_id) for probe_id in probe_ids}
+        if not _shares_memories(probes.values()):
+            continue
+        whole, left_out = found.get(system, _Chains([], 0))
+        turns = [
+            _Turn(
+                (probes[probe_id].probe.cut.seq, probe_id),
+                {str(item): role for item, role in probes[probe_id].gold.roles.items()},
+                frozenset(used[system, scenario, probe_id, replicate]),
+                ok,
+                probes[probe_id].cluster,
+            )
+            for probe_id, ok in passed[key].items()
+        ]
+        broken = key in failed or len(turns) < 2
+        whole += [] if broken else [sorted(turns, key=lambda turn: turn.order)]
+        found[system] = _Chains(whole, left_out + broken)
+    return found
 
 
-def _shares_memories(turns: Sequence[_Turn]) -> bool:
-    seen = Counter(item for turn in turns for item in turn.roles)
-    return len(turns) > 1 and max(seen.values(), default=0) > 1
+def _shares_memories(probes: Iterable[AskedProbe]) -> bool:
+    return max(Counter(item for asked in probes for item in asked.gold.roles).values(), default=0) > 1
 
 
-def _row(name: str, chains: Sequence[Sequence[_Turn]], left_out: int, material: Material) -> tuple[Value, ...]:
-    flips = [(right, chain[0].cluster) for chain in chains for right in _flips(chain)]
-    flip = rated([float(right) for right, _ in flips], [cluster for _, cluster in flips], material)
-    uses = sum(len(turn.used) for chain in chains for turn in chain)
+def _row(name: str, found: _Chains, material: Material) -> tuple[Value, ...]:
+    chains = found.whole
+    flips = [(float(right), chain[0].cluster) for chain in chains for right in _flips(chain)]
+    uses = [(float(needless), chain[0].cluster) for chain in chains for needless in _uses(chain)]
+    smc = [(float(all(turn.passed for turn in chain)), chain[0].cluster) for chain in chains]
+    flip, repeats, whole = (
+        rated_share([value for value, _ in pairs], [cluster for _, cluster in pairs], material)
+        for pairs in (flips, uses, smc)
+    )
     new = [count for chain in chains for count in _disclosed(chain)]
     return (
         name,
         len(chains),
-        left_out,
+        found.left_out,
         len(flips),
-        flip.value,
-        flip.low,
-        flip.high,
-        share(sum(_needless(chain) for chain in chains), uses),
+        *flip[:3],
+        *repeats[:3],
         share(sum(new), len(new)),
         share(sum(count > 0 for count in new), len(new)),
-        share(sum(all(turn.passed for turn in chain) for chain in chains), len(chains)),
+        *whole[:3],
     )
 
 
@@ -132,13 +152,12 @@ def _flips(chain: Sequence[_Turn]) -> Iterator[bool]:
             yield all(used if role == "must" else not used or role == "nice" for role, used in held)
 
 
-def _needless(chain: Sequence[_Turn]) -> int:
+def _uses(chain: Sequence[_Turn]) -> Iterator[bool]:
+    """For each use: is it needless, and was the memory used before?"""
     before: set[str] = set()
-    count = 0
     for turn in chain:
-        count += sum(item in before and turn.roles.get(item) != "must" for item in turn.used)
+        yield from (item in before and turn.roles.get(item) != "must" for item in sorted(turn.used))
         before |= turn.used
-    return count
 
 
 def _disclosed(chain: Sequence[_Turn]) -> Iterator[int]:

@@ -15,6 +15,8 @@ from collections import defaultdict
 from statistics import fmean, median
 from typing import Protocol
 
+from mnemoscope.evaluators.analyses._one_judge import of_one_judge
+from mnemoscope.evaluators.analyses._rating import few_clusters
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.metrics.metric import tasks_of
@@ -48,9 +50,10 @@ class Length:
         title = "reply length, and whether verdicts follow it"
         sizes = {_key(c): float(len(c.text)) for c in material.cells() if c.status == "ok"}
         scores: defaultdict[tuple[str, str], defaultdict[_Key, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for row in material.verdicts(*filter(_is_judged, material.metrics())):
-            if row.score is not None and row.status == "scored" and (key := _key(row)) in sizes:
-                scores[row.system, row.metric][key].append(row.score)
+        verdicts = of_one_judge(material, *filter(_is_judged, material.metrics()))
+        for row, score in verdicts.scored():
+            if (key := _key(row)) in sizes:
+                scores[row.system, row.metric][key].append(score)
         rows = [
             _row(material, system, metric, scores[system, metric], sizes)
             for system in material.systems
@@ -62,7 +65,9 @@ class Length:
                 self.name, title, missing=f"no judged metric scored {_FEWEST} replies of one system in this run"
             )
         short = len({metric for _, metric in scores} - {row[1] for row in rows})
-        notes = (f"{short} metrics with fewer than {_FEWEST} replies are left out",) if short else ()
+        left_out = (f"{short} metrics with fewer than {_FEWEST} replies are left out",) if short else ()
+        clusters = {material.probe(scenario, probe).cluster for _, scenario, probe, _ in sizes}
+        notes = (*left_out, *few_clusters(clusters), *verdicts.limits())
         return Findings(self.name, title, _COLUMNS, tuple(rows), notes)
 
 

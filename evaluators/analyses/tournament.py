@@ -7,15 +7,17 @@ the interval resamples clusters.
 
 Each reply is scored alone, against its own memory block, so that no order of two replies can sway the judge. The other
 side of that: faithfulness is judged against unequal blocks, and a system without a memory has nothing to be faithful
-to. `three-axis(blind=true)` leaves the block out for the other two axes.
+to. The axes with `(blind=true)` were judged without the block. Differences of length are not corrected for: `length`
+shows whether scores follow it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 
 from mnemoscope.evaluators.analyses._axes import AXES, Reply, axis_scores, compare
-from mnemoscope.evaluators.analyses._rating import rated
+from mnemoscope.evaluators.analyses._rating import few_clusters, rated
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 
@@ -24,7 +26,7 @@ __all__ = ["Tournament"]
 _COLUMNS = (
     Column("a", "text", "The first system."),
     Column("b", "text", "The second system."),
-    Column("axis", "text", "The total, or one axis."),
+    Column("axis", "text", "The total, or one axis; blind ones were judged without the memory block."),
     Column("replies", "count", "Probes that both replied to and that were judged."),
     Column("wins", "count", "Of the first."),
     Column("losses", "count", "Of the first."),
@@ -33,6 +35,7 @@ _COLUMNS = (
     Column("low", "points", "Lower end of its 95 % interval."),
     Column("high", "points", "Upper end."),
 )
+_ALONE = "each reply was scored alone, so that the order of two replies cannot sway the judge"
 
 
 class Tournament:
@@ -45,20 +48,21 @@ class Tournament:
         title = "which of two systems replies better, axis by axis"
         scores = axis_scores(material)
         rows = [
-            _row(a, b, axis, scores[a, axis], scores[b, axis], material)
+            _row(a, b, axis, scores.of(a, axis), scores.of(b, axis), material)
             for a, b in combinations(material.systems, 2)
             for axis in AXES
-            if (a, axis) in scores and (b, axis) in scores and scores[a, axis].keys() & scores[b, axis].keys()
+            if scores.of(a, axis).keys() & scores.of(b, axis).keys()
         ]
         if not rows:
             return Findings(
                 self.name, title, missing="no two systems have three-axis verdicts; score with --judge llm first"
             )
-        return Findings(self.name, title, _COLUMNS, tuple(rows))
+        judged = {material.probe(*reply[:2]).cluster for replies in scores.by_system.values() for reply in replies}
+        return Findings(self.name, title, _COLUMNS, tuple(rows), (_ALONE, *few_clusters(judged), *scores.notes))
 
 
 def _row(
-    a: str, b: str, axis: str, first: dict[Reply, float], second: dict[Reply, float], material: Material
+    a: str, b: str, axis: str, first: Mapping[Reply, float], second: Mapping[Reply, float], material: Material
 ) -> tuple[Value, ...]:
     both = [reply for reply in first if reply in second]
     outcomes = [compare(first[reply], second[reply]) for reply in both]

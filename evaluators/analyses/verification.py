@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from mnemoscope.evaluators.analyses._one_judge import of_one_judge
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 
@@ -36,10 +37,10 @@ class Verification:
     def analyse(self, material: Material) -> Findings:
         """One row per system that verifies its replies."""
         title = "what verify says of planned slots, and what the judge says"
+        verdicts = of_one_judge(material, "use")
         used = {
-            (row.system, row.scenario_id, row.probe_id, row.replicate, row.subject): bool(row.score)
-            for row in material.verdicts("use")
-            if row.status == "scored"
+            (row.system, row.scenario_id, row.probe_id, row.replicate, row.subject): bool(score)
+            for row, score in verdicts.scored()
         }
         counts: dict[str, Counter[tuple[bool, bool | None]]] = defaultdict(Counter)
         for cell in material.cells():
@@ -49,7 +50,7 @@ class Verification:
         rows = [_row(name, counts[name]) for name in material.systems if name in counts]
         if not rows:
             return Findings(self.name, title, missing="no system verifies its replies; run one with the profile slots")
-        return Findings(self.name, title, _COLUMNS, tuple(rows))
+        return Findings(self.name, title, _COLUMNS, tuple(rows), notes=verdicts.limits())
 
 
 def _row(system: str, seen: Counter[tuple[bool, bool | None]]) -> tuple[Value, ...]:

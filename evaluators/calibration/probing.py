@@ -91,16 +91,12 @@ def _length(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer]) 
 
     Lengths are compared inside a script: a Chinese reply says in thirty characters what takes a hundred in English.
     """
-    by_script: defaultdict[bool, list[tuple[int, float]]] = defaultdict(list)
-    for row, bias in zip(rows, _biases(task, rows, answers), strict=True):
-        if bias is not None:
-            by_script[has_unspaced_script(row.reply)].append((len(row.reply), bias))
     short: list[float] = []
     long: list[float] = []
-    for known in by_script.values():
-        middle = median(size for size, _ in known)
-        for size, bias in known:
-            (long if size > middle else short).append(bias)
+    for known in _by_script(task, rows, answers):
+        middle = median(len(row.reply) for row, _ in known)
+        for row, bias in known:
+            (long if len(row.reply) > middle else short).append(bias)
     if not short or not long:
         return None
     return _between(
@@ -123,11 +119,31 @@ def _own_model(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer
 
 
 def _drift(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer]) -> Probe | None:
-    known = [bias for bias in _biases(task, rows, answers) if bias is not None]
-    half = len(known) // 2
-    if not half:
+    """Leniency along the rows, inside a script, because files often hold one language after the other.
+
+    A judge that sees one reply at a time cannot tire. A gap shows that people's labels became stricter or milder, or
+    that hard and easy rows are not mixed.
+    """
+    first: list[float] = []
+    last: list[float] = []
+    for known in _by_script(task, rows, answers):
+        half = len(known) // 2
+        first += [bias for _, bias in known[:half]]
+        last += [bias for _, bias in known[half:]]
+    if not first:
         return None
-    return _between(known[:half], known[half:], "judge's mean score minus people's, on the first and the last half")
+    return _between(first, last, "judge's mean score minus people's, on the first and the last half of each script")
+
+
+def _by_script(
+    task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer]
+) -> list[list[tuple[LabelledRow, float]]]:
+    """Rows with the judge's score minus people's, by script; those without a score are left out."""
+    found: defaultdict[bool, list[tuple[LabelledRow, float]]] = defaultdict(list)
+    for row, bias in zip(rows, _biases(task, rows, answers), strict=True):
+        if bias is not None:
+            found[has_unspaced_script(row.reply)].append((row, bias))
+    return list(found.values())
 
 
 def _biases(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer]) -> list[float | None]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from mnemoscope.comparison.merging import RunSet, open_runs
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.calibration.auditing import AuditRow, Item, Judged, Scoring, audit
-from mnemoscope.imports.cells import NO_REPLY
-from mnemoscope.runfile.rows import CellKey
+from mnemoscope.runfile.rows import NO_REPLY, CellKey
 
 __all__ = ["audit_runs", "scorings_of"]
 
@@ -83,7 +82,7 @@ def audit_runs(
 
 
 def _refuse_other_replies(runs: RunSet) -> None:
-    """What changes between two scorings must be the judge; verdicts imported without replies are taken at their word."""
+    """Only the judge may differ between two scorings; verdicts imported without replies are taken at their word."""
     if len(runs.members) < 2:
         return
     said: dict[CellKey, tuple[str, str]] = {}

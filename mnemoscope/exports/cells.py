@@ -13,15 +13,13 @@ from mnemoscope.comparison.export import csv_cell
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.runfile.reader import RunReader
-from mnemoscope.runfile.rows import CellRow, ProbeRow, StoredReply, SystemRow
+from mnemoscope.runfile.rows import NO_REPLY, CellRow, ProbeRow, StoredReply, SystemRow
 from mnemoscope.scenarios.records import Probe
 
-__all__ = ["CELL_RECORD", "NO_REPLY", "RunView", "cells_csv", "cells_jsonl"]
+__all__ = ["CELL_RECORD", "RunView", "cells_csv", "cells_jsonl"]
 
 CELL_RECORD = "mnemoscope-cell/1"
 """What the `record` field of every line says; imports tell the format by it."""
-NO_REPLY = "the reply itself was not imported"
-"""What the hidden trace says of a cell whose verdicts or retrieval were imported without its reply."""
 
 _COLUMNS = (
     *("system", "evidence", "privileged", "benchmark", "scenario_id", "cluster", "probe_id", "replicate", "style"),

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from mnemoscope.core.errors import ConfigError
-from mnemoscope.exports.cells import NO_REPLY, RunView
-from mnemoscope.runfile.rows import CellRow, ProbeRow, SystemRow
+from mnemoscope.exports.cells import RunView
+from mnemoscope.runfile.rows import NO_REPLY, CellRow, ProbeRow, SystemRow
 from mnemoscope.scenarios.loaders.locomo_conv_ids import ProbeName, conversation_number, probe_name
 from mnemoscope.scenarios.loaders.locomo_question import CATEGORY_NAMES
 from mnemoscope.scenarios.records import Gold, Probe, Scenario

@@ -15,14 +15,13 @@ from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
 from mnemoscope.evaluators.metrics.registry import default_metrics
 from mnemoscope.evaluators.verdict import Verdict
-from mnemoscope.exports.cells import NO_REPLY
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.imports.matching import Found, Target
 from mnemoscope.imports.rows import RecordedItem, RecordedReply, RecordedRetrieval, RecordedVerdict
 from mnemoscope.memory_backends.budgeting import item_tokens
 from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Retrieval, Source
 from mnemoscope.runfile.records import CellRecord
-from mnemoscope.runfile.rows import CellKey
+from mnemoscope.runfile.rows import NO_REPLY, CellKey
 from mnemoscope.scenarios.records import Probe, Scenario
 
 __all__ = ["MISSING", "CellMaker"]

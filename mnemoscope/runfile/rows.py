@@ -14,6 +14,7 @@ from mnemoscope.scenarios.records import Card
 
 __all__ = [
     "IMPORTED",
+    "NO_REPLY",
     "CellKey",
     "CellRow",
     "CellStatus",
@@ -34,6 +35,12 @@ __all__ = [
     "VerdictState",
     "Vote",
 ]
+
+NO_REPLY = "the reply itself was not imported"
+"""What the hidden trace says of a cell whose verdicts or retrieval were imported without its reply."""
+
+NO_REPLY = "the reply itself was not imported"
+"""What the hidden trace says of a cell whose verdicts or retrieval were imported without its reply."""
 
 CellStatus = Literal["ok", "error"]
 LaneStatus = Literal["done", "failed"]

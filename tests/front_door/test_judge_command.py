@@ -116,6 +116,21 @@ def test_the_two_released_scorings_of_the_same_replies(
     assert rows["direct-qa"]["n"] == rows["reference"]["n"] == 316
 
 
+def test_an_audit_of_other_replies_is_refused(
+    config: Configure, do_run: DoRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = {"scenarios": ("demo",), "architectures": ("bm25",), "profiles": ("baseline",), "limit": 10}
+    one = do_run(config(**shared)).path
+    same = do_run(config(**shared, out=tmp_path / "same.db")).path
+    other = do_run(config(**shared, k=1, out=tmp_path / "other.db")).path
+    capsys.readouterr()
+    assert main(["judge", "audit", str(one), str(same), "--across", "--metric", "integration", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["audit"]
+    assert (row["n10"], row["n01"], row["changes"]) == (0, 0, [])
+    assert main(["judge", "audit", str(one), str(other), "--across"]) == 2
+    assert "does not say the same" in capsys.readouterr().err
+
+
 def test_an_audit_of_two_judges_by_name_judges_what_is_missing(
     config: Configure, do_run: DoRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -14,11 +15,15 @@ from mnemoscope.config import RunConfig
 from mnemoscope.engine import NoProgress, RunOutcome, Stop
 from mnemoscope.engine.scoring import score
 from mnemoscope.evaluators.graph import Evaluator
-from mnemoscope.runfile import open_run
+from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.graphs.reply import HiddenTrace, Reply
+from mnemoscope.runfile import RunFile, open_run
+from mnemoscope.runfile.records import CellRecord
 from tests.agents.endpoint_stub import Answer, EndpointStub, always, chat, error
 
 Configure = Callable[..., RunConfig]
 DoRun = Callable[[RunConfig], RunOutcome]
+SAYS_NO = {"reason": "it is not there", "quote": "", "verdict": "no"}
 SAYS_YES = {"reason": "it is there", "quote": "kiln", "verdict": "yes"}
 
 
@@ -82,10 +87,14 @@ def test_another_judge_stands_beside_the_first(
     assert len(stub.bodies) == 2 * asked
 
 
-def test_a_judge_that_is_down_leaves_errors_and_is_asked_again(run_file: Path, endpoint: Callable) -> None:
+def test_a_judge_that_is_down_leaves_errors_and_a_failed_exit(
+    run_file: Path, endpoint: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
     down = endpoint(always(error(500, "overloaded")))
     arguments = ["--judge", "llm", "--judge-model", model_of(down), "--metric", "answer", "--cache", "none"]
-    assert main(["score", str(run_file), *arguments]) == 0
+    assert main(["score", str(run_file), *arguments]) == 1, "a script must see that nothing was judged"
+    assert "judgements failed (100.0%): server" in capsys.readouterr().err
+    assert main(["score", str(run_file), *arguments, "--max-judge-failed", "1"]) == 0
     statuses = verdicts(run_file, "answer")
     (key,) = [key for key in statuses if key.startswith("llm")]
     assert statuses[key] == {"error"}
@@ -94,6 +103,59 @@ def test_a_judge_that_is_down_leaves_errors_and_is_asked_again(run_file: Path, e
     )
     assert (figure.value, figure.n_scored, figure.strict) == (None, 0, 0.0), "a failure is never a no"
     assert figure.n_error == {"judge-error:server": figure.n_expected}
+
+
+def test_what_failed_is_asked_again_even_where_its_siblings_did_not(run_file: Path, endpoint: Callable) -> None:
+    is_lame = True
+
+    def behaviour(body: dict, number: int) -> Answer:
+        falls = is_lame and crc32(body["messages"][-1]["content"].encode()) % 2
+        return error(500, "overloaded") if falls else chat(json.dumps(SAYS_NO))
+
+    stub = endpoint(behaviour)
+    asked = {"metrics": ("integration",), "judge_model": model_of(stub), "cache": "none"}
+    first = score(run_file, "llm", progress=NoProgress(), stop=Stop(), **asked)  # type: ignore[arg-type]
+    assert 0 < first.judgements.n_failed < first.judgements.asked
+    with open_run(run_file) as run:
+        by_cell = [{v.status for v in run.verdicts_of(c) if v.judge_key.startswith("llm")} for c in run.cells()]
+    assert {"error", "scored"} in by_cell, "of one cell's facts one was judged"
+    is_lame = False
+    rest = score(run_file, "llm", progress=NoProgress(), stop=Stop(), **asked)  # type: ignore[arg-type]
+    assert 0 < rest.judged_now < first.judged_now
+    assert rest.judgements.failed == {}
+    (key,) = [key for key in verdicts(run_file, "integration") if key.startswith("llm")]
+    assert verdicts(run_file, "integration")[key] == {"scored"}
+    done = score(run_file, "llm", progress=NoProgress(), stop=Stop(), **asked)  # type: ignore[arg-type]
+    assert done.judged_now == 0
+
+
+def test_another_metric_does_not_ask_for_the_first_one_again(run_file: Path, endpoint: Callable) -> None:
+    stub = endpoint(always(chat(json.dumps(SAYS_NO))))
+    asked = {"judge_model": model_of(stub), "cache": "none", "progress": NoProgress()}
+    score(run_file, "llm", metrics=("integration",), stop=Stop(), **asked)  # type: ignore[arg-type]
+    before = len(stub.bodies)
+    outcome = score(run_file, "llm", metrics=("integration", "answer"), stop=Stop(), **asked)  # type: ignore[arg-type]
+    assert outcome.judged_now > 0
+    said = [json.dumps(body["messages"]) for body in stub.bodies]
+    assert said[before:] and not set(said[:before]) & set(said[before:])
+
+
+def test_a_cell_without_a_reply_stays_in_the_denominator_of_a_new_metric(run_file: Path, endpoint: Callable) -> None:
+    with open_run(run_file) as run:
+        styles = {(probe.scenario_id, probe.probe_id): probe.style for probe in run.probes()}
+        cell = next(c for c in run.cells() if styles[c.scenario_id, c.probe_id] == "implicit")
+    reply = Reply("", HiddenTrace(), None, None, status="error", error="EndpointError: timeout")
+    with RunFile.resume(run_file) as file:
+        failed = [Verdict("integration", "reply", "answer-error:EndpointError", None, "error")]
+        file.commit_cell(CellRecord(cell.key, reply, 1.0, failed, error_cause="timeout"), replace=True)
+    stub = endpoint(always(chat(json.dumps(SAYS_YES))))
+    asked = {"metrics": ("relevance",), "judge_model": model_of(stub), "cache": "none", "progress": NoProgress()}
+    score(run_file, "llm", stop=Stop(), **asked)  # type: ignore[arg-type]
+    implicit = sum(style == "implicit" for style in styles.values())
+    found = compare_runs([run_file], metrics=["relevance"]).metrics
+    (figure,) = {(f.n_expected, tuple(f.n_error.items())) for f in found if f.stratum == "all"}
+    assert figure == (implicit, (("timeout", 1),))
+    assert score(run_file, "llm", stop=Stop(), **asked).judged_now == 0  # type: ignore[arg-type]
 
 
 def test_the_offline_judge_again_changes_no_verdict(run_file: Path) -> None:

@@ -53,11 +53,26 @@ def test_what_gold_wants_passes_every_item() -> None:
     assert one["repeats"] == 1 / 5, "y at the last turn is allowed, and said again"
 
 
+def test_what_is_nice_is_free_and_what_is_irrelevant_is_not() -> None:
+    free = only_row(verdicts({"first": {"x"}, "second": {"x"}, "late": {"v"}}))
+    assert (free["flips"], free["role_flip"]) == (2, 1.0), "x is nice at the second turn"
+    leaked = only_row(verdicts({"first": {"x"}, "second": set(), "late": {"v", "x"}}))
+    assert leaked["role_flip"] == 0.5, "x is irrelevant at the last turn"
+
+
 def test_a_memory_that_must_be_used_at_every_turn_is_no_flip() -> None:
     probes = {("s", f"p{n}"): asked(f"p{n}", cut=n + 1, roles={"x": "must"}) for n in range(2)}
     rows = [row("a", f"p{n}", metric, 1.0, subject="x") for n in range(2) for metric in ("use", "smc")]
     one = by_name(Chain().analyse(Run(rows=rows, probes=probes)), "system")[("a",)]
     assert (one["flips"], one["role_flip"], one["repeats"]) == (0, None, 0.0)
+
+
+def test_a_failure_outside_all_chains_leaves_none_out() -> None:
+    rows = verdicts({"first": {"x", "y"}, "second": {"w"}, "late": {"v", "y"}})
+    alone = {**PROBES, ("t", "q"): asked("q", roles={"k": "must"})}
+    failed = row("a", "q", "use", None, subject="k", scenario="t", status="error")
+    one = by_name(Chain().analyse(Run(rows=[*rows, failed], probes=alone)), "system")[("a",)]
+    assert (one["chains"], one["left_out"]) == (1, 0)
 
 
 def test_plans_are_not_replies() -> None:

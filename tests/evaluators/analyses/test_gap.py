@@ -75,11 +75,17 @@ def test_a_constant_side_has_no_correlation_and_no_nan() -> None:
 
 def test_a_system_that_retrieved_nothing_has_no_share_of_it() -> None:
     losses = [Lost("a", "s", "p", 0, f"f{n}", "not-stored") for n in range(3)]
-    one = by_name(Gap().analyse(Run(all_losses=losses, names=("a",))), "system")[("a",)]
+    one = by_name(Gap().analyse(Run(all_losses=losses, probes={("s", "p"): asked("p")}, names=("a",))), "system")[
+        ("a",)
+    ]
     assert (one["retrieved"], one["retrieved_unused"], one["planned_unused"]) == (0, None, None)
 
 
 def test_planned_and_unused_is_the_published_share_of_the_published_counts() -> None:
     losses = [Lost("a", "s", "p", 0, f"f{n}", "not-said" if n < 37 else "kept") for n in range(48)]
-    one = by_name(Gap().analyse(Run(all_losses=losses, names=("a",))), "system")[("a",)]
+    losses += [Lost("a", "s", "p", 0, f"g{n}", "not-planned") for n in range(9)]
+    one = by_name(Gap().analyse(Run(all_losses=losses, probes={("s", "p"): asked("p")}, names=("a",))), "system")[
+        ("a",)
+    ]
     assert (one["planned"], one["planned_unused"]) == (48, pytest.approx(0.77, abs=0.005))
+    assert (one["retrieved"], one["retrieved_unused"]) == (57, pytest.approx(46 / 57))

@@ -25,7 +25,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("MNEMOSCOPE_CACHE", str(folder / "cache"))
         systems = [part for name in SYSTEMS for part in ("--system", name)]
         out = folder / "run.db"
-        assert main(["run", "--scenario", "demo", "--limit", "24", "--workers", "1", "--out", str(out), *systems]) == 0
+        assert main(["run", "--scenario", "demo", "--limit", "6", "--workers", "1", "--out", str(out), *systems]) == 0
         yield out
 
 

@@ -156,6 +156,24 @@ async def test_own_model_length_and_drift(tmp_path: Path) -> None:
     assert probes["drift"].gap == -1.0
 
 
+async def test_neither_length_nor_order_is_mistaken_for_the_script(tmp_path: Path) -> None:
+    class OnlyEnglish(Scripted):
+        """Finds everything wrong that is not in Latin letters, however long it is."""
+
+        async def judge(self, question: Question) -> tuple[Answer, ...]:
+            yes = question.reply.isascii()
+            return (Answer("right" if yes else "wrong", float(yes), judge_key=self.key(question.task)),)
+
+    english = ["It is Pixel, as always.", "Your cat is called Pixel, and it sleeps on the wheel."]
+    chinese = ["叫皮克。", "你的猫叫皮克，睡在转盘上。"]
+    rows = [row(n, (english + chinese)[n % 4], "right") for n in range(16)]
+    probes = only(await measured(labels(tmp_path, rows), OnlyEnglish())).probes
+    assert (probes["length"].n, probes["length"].gap) == (16, 0.0)
+    rows = [row(n, (english if n < 8 else chinese)[n % 2], "right") for n in range(16)]
+    drift = only(await measured(labels(tmp_path, rows), OnlyEnglish())).probes["drift"]
+    assert (drift.n, drift.gap) == (16, 0.0), "one language after the other is no drift"
+
+
 async def test_kappa_is_bound_to_the_judge_and_to_the_metric(tmp_path: Path) -> None:
     rows = labels(
         tmp_path, [row(n, "It is Pixel." if n % 2 else "No.", "right" if n % 2 else "wrong") for n in range(8)]
