@@ -39,9 +39,6 @@ __all__ = [
 NO_REPLY = "the reply itself was not imported"
 """What the hidden trace says of a cell whose verdicts or retrieval were imported without its reply."""
 
-NO_REPLY = "the reply itself was not imported"
-"""What the hidden trace says of a cell whose verdicts or retrieval were imported without its reply."""
-
 CellStatus = Literal["ok", "error"]
 LaneStatus = Literal["done", "failed"]
 RunStatus = Literal["running", "interrupted", "stopped", "complete"]

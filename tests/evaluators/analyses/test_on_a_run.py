@@ -13,6 +13,7 @@ from mnemoscope.cli import main
 from mnemoscope.evaluators.analyses.registry import ANALYSES
 from mnemoscope.offline import QUIET
 
+pytestmark = pytest.mark.slow
 SYSTEMS = ("bm25@slots", "oracle@slots", "none@slots", "bm25@oracle")
 
 
