@@ -83,11 +83,14 @@ def _chains(rows: Iterable[ScoreRow], material: Material) -> dict[str, _Chains]:
     passed: defaultdict[tuple[str, str, int], dict[str, bool]] = defaultdict(dict)
     failed: set[tuple[str, str, int]] = set()
     asked: defaultdict[tuple[str, str, int], set[str]] = defaultdict(set)
+    told: defaultdict[tuple[str, str, int], set[str]] = defaultdict(set)
     for row in rows:
         if row.metric == "smc" and row.subject == "plan":
             continue
         key = (row.system, row.scenario_id, row.replicate)
         asked[key].add(row.probe_id)
+        if row.metric == "smc":
+            told[key].add(row.probe_id)
         if row.status in ("error", "invalid"):
             failed.add(key)
         elif row.metric == "smc" and row.score is not None:
@@ -111,7 +114,7 @@ def _chains(rows: Iterable[ScoreRow], material: Material) -> dict[str, _Chains]:
             )
             for probe_id, ok in passed[key].items()
         ]
-        broken = key in failed or len(turns) < 2
+        broken = key in failed or told[key] != probe_ids or len(turns) < 2
         whole += [] if broken else [sorted(turns, key=lambda turn: turn.order)]
         found[system] = _Chains(whole, left_out + broken)
     return found

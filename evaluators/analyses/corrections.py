@@ -60,14 +60,12 @@ class Corrections:
         premises: defaultdict[str, list[_Outcome]] = defaultdict(list)
         sound: defaultdict[str, list[_Outcome]] = defaultdict(list)
         verdicts = of_one_judge(material, "correction", "false-correction")
-        for row in verdicts.rows:
-            if row.status != "scored":
-                continue
+        for row, score in verdicts.scored():
             cluster = material.probe(row.scenario_id, row.probe_id).cluster
             if row.metric == "correction":
                 premises[row.system].append(_Outcome(row.label, cluster))
             else:
-                sound[row.system].append(_Outcome(_FALSE if row.score else "", cluster))
+                sound[row.system].append(_Outcome(_FALSE if score else "", cluster))
         rows = [_row(name, premises[name], sound[name], material) for name in material.systems if name in premises]
         if not rows:
             return Findings(
@@ -75,7 +73,7 @@ class Corrections:
             )
         clusters = (outcome.cluster for found in (premises, sound) for of in found.values() for outcome in of)
         return Findings(
-            self.name, title, _COLUMNS, tuple(rows), (*_notes(rows), *few_clusters(clusters), *verdicts.notes)
+            self.name, title, _COLUMNS, tuple(rows), (*_notes(rows), *few_clusters(clusters), *verdicts.limits())
         )
 
 

@@ -3,8 +3,9 @@
 ``cost``, per system: memory tokens, model calls, prompt and completion tokens and milliseconds per reply, the judge's
 tokens apart, and the same per integrated fact. A fact is integrated where loss attribution keeps it (`kept`: said, and
 right). What the memory's writing took is listed apart: it is paid once per history, and shared by the systems of one
-memory. `tokens_per_added_fact` is the mean prompt and completion tokens of a reply beyond those of `none` with the same
-profile, over the integrated facts per reply beyond those of `none`; a dash where nothing is added.
+memory. `tokens_per_fact` holds both, replies and the whole writing, so that the more is asked of a history, the less
+its writing weighs. `tokens_per_added_fact` is the mean prompt and completion tokens of a reply beyond those of `none`
+with the same profile, over the integrated facts per reply beyond those of `none`; a dash where nothing is added.
 
 Time is wall time of this machine, queueing included: compare it within one run only. Milliseconds to the first token
 are known where the writer's model streams (`openai(…,stream=true)`). MemUse (arXiv 2608.24189) reports 22 times the
@@ -35,6 +36,7 @@ _COLUMNS = (
     Column("facts", "count", "Integrated facts."),
     Column("memory_tokens_per_fact", "number", "Memory tokens of all replies over integrated facts."),
     Column("ms_per_fact", "number", "Milliseconds of all replies over integrated facts."),
+    Column("tokens_per_fact", "number", "Tokens of all replies and of writing the memory over integrated facts."),
     Column("tokens_per_added_fact", "number", "Tokens beyond `none` over facts beyond `none`."),
     Column("write_calls", "count", "Model calls that writing the memory took, all histories."),
     Column("write_tokens", "count", "Tokens that writing the memory took, all histories."),
@@ -94,6 +96,7 @@ def _row(
         kept,
         memory / kept if kept else None,
         sum(times) / kept if kept else None,
+        (_tokens(own) + written.prompt_tokens + written.completion_tokens) / kept if kept else None,
         _per_added_fact(system.name, floor, cells, facts),
         _calls(written),
         written.prompt_tokens + written.completion_tokens,

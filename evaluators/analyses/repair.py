@@ -5,7 +5,8 @@ same profile on memory `oracle` repairs storing and retrieving, the same memory 
 Of the facts that the repaired stage lost, it counts those that are now kept, and those that a later stage loses
 instead: what fixing the stage is worth at most. An oracle at one stage must leave every other fact where it was. Facts
 that moved all the same are *interference*: replies are written as a whole, and one more memory changes what is said of
-another.
+another. Of these, `earlier_moved` are facts that a stage before the repaired one had lost. No later stage can reach
+them: they move only where the two profiles ask the memory for different things, or where retrieval does not repeat.
 
 Facts that both systems have an outcome for count. A stage that still loses facts under its oracle (`still`) shows that
 what the oracle knows and what attribution asks differ, such as two sources of which one is enough.
@@ -17,8 +18,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from mnemoscope.core.identity import ItemId
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
-from mnemoscope.evaluators.analyses.material import Material, SystemFacts
+from mnemoscope.evaluators.analyses.material import Lost, Material, SystemFacts
 
 __all__ = ["Repair"]
 
@@ -35,6 +37,7 @@ _COLUMNS = (
     Column("still", "count", "Of the lost, still lost at that stage or before it."),
     Column("unchanged", "count", "Facts lost elsewhere or kept, with the same outcome."),
     Column("interference", "count", "Facts lost elsewhere or kept, with another outcome."),
+    Column("earlier_moved", "count", "Of these, facts that an earlier stage had lost; 0 where both retrieve the same."),
 )
 _RETRIEVAL = frozenset({"not-stored", "not-retrieved"})
 _PLANNING = frozenset({"not-planned"})
@@ -44,6 +47,8 @@ class _Oracle(NamedTuple):
     name: str
     stage: str
     repairs: frozenset[str]
+    earlier: frozenset[str]
+    """Stages before it."""
 
 
 class Repair:
@@ -56,7 +61,7 @@ class Repair:
         title = "what an oracle at one stage is worth, and what it disturbs"
         stages: dict[str, dict[_Fact, str]] = {}
         for lost in material.losses():
-            fact = (lost.scenario_id, lost.probe_id, lost.replicate, lost.fact_id)
+            fact = (lost.scenario_id, lost.probe_id, lost.replicate, _name(lost, material))
             stages.setdefault(lost.system, {})[fact] = lost.stage
         rows = [
             _row(system.name, oracle, stages[system.name], stages[oracle.name])
@@ -72,12 +77,20 @@ class Repair:
         return Findings(self.name, title, _COLUMNS, tuple(rows))
 
 
+def _name(lost: Lost, material: Material) -> str:
+    """What a fact is matched by. All nice facts of a probe count as the one that came furthest, whichever it is."""
+    gold = material.probe(lost.scenario_id, lost.probe_id).gold
+    fact = next((fact for fact in gold.facts if fact.fact_id == lost.fact_id), None)
+    is_nice = fact is not None and any(gold.roles.get(ItemId(source)) == "nice" for source in fact.sources)
+    return "nice" if is_nice else lost.fact_id
+
+
 def _oracles(system: SystemFacts, systems: Mapping[str, SystemFacts]) -> Iterator[_Oracle]:
     for other in systems.values():
         if other.memory == "oracle" and other.profile == system.profile:
-            yield _Oracle(other.name, "retrieval", _RETRIEVAL)
+            yield _Oracle(other.name, "retrieval", _RETRIEVAL, frozenset())
         if other.memory == system.memory and other.profile == "oracle":
-            yield _Oracle(other.name, "planning", _PLANNING)
+            yield _Oracle(other.name, "planning", _PLANNING, _RETRIEVAL)
 
 
 def _row(name: str, oracle: _Oracle, before: Mapping[_Fact, str], after: Mapping[_Fact, str]) -> tuple[Value, ...]:
@@ -101,4 +114,5 @@ def _row(name: str, oracle: _Oracle, before: Mapping[_Fact, str], after: Mapping
         now.total(),
         same,
         len(others) - same,
+        sum(before[fact] in oracle.earlier and before[fact] != after[fact] for fact in others),
     )

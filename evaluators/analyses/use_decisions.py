@@ -68,7 +68,7 @@ class UseDecisions:
         title = "single decisions: what is wanted is used, what is not is kept back"
         groups: defaultdict[tuple[str, str], list[_Decided]] = defaultdict(list)
         verdicts = of_one_judge(material, "natural-integration", "unprompted-recall", "use", "integration")
-        for decided in _decisions(verdicts.rows, material):
+        for decided in _decisions(verdicts.scored(), material):
             groups[decided.system, decided.source].append(decided)
         rows = [
             _row(name, source, groups[name, source], material)
@@ -90,13 +90,11 @@ class UseDecisions:
         return Findings(self.name, title, _COLUMNS, tuple(rows), (*notes, *verdicts.notes))
 
 
-def _decisions(rows: Iterable[ScoreRow], material: Material) -> Iterator[_Decided]:
-    for row in rows:
-        if row.status != "scored" or row.score is None:
-            continue
+def _decisions(scored: Iterable[tuple[ScoreRow, float]], material: Material) -> Iterator[_Decided]:
+    for row, score in scored:
         asked = material.probe(row.scenario_id, row.probe_id)
         if (kind := _kind(row, asked)) is not None:
-            yield _Decided(row.system, *kind, row.score, asked.cluster)
+            yield _Decided(row.system, *kind, score, asked.cluster)
 
 
 def _kind(row: ScoreRow, asked: AskedProbe) -> tuple[str, bool] | None:

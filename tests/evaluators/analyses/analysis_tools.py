@@ -33,7 +33,10 @@ def asked(
         probe_id=ProbeId(probe_id), style=style, speaker="Mira", text=text, cut=Cut(seq=cut, turn_id=None), now=NOW
     )
     gold = Gold(
-        facts=tuple(GoldFact(fact_id=name, text=said) for name, said in (facts or {}).items()),
+        facts=tuple(
+            GoldFact(fact_id=name, text=said, sources=(name,) if roles and name in roles else ())
+            for name, said in (facts or {}).items()
+        ),
         windows=tuple(
             Window(fact_id=fact, kind=kind, from_index=start, to_index=end)  # type: ignore[arg-type]
             for fact, kind, start, end in windows
@@ -91,6 +94,8 @@ class Run:
     seed: int = 0
     resamples: int = 200
     judge: Judge | None = None
+    written: Mapping[str, Usage] = field(default_factory=dict)
+    """Memory to what its writing cost."""
 
     @property
     def systems(self) -> Mapping[str, SystemFacts]:
@@ -113,10 +118,10 @@ class Run:
         return iter(self.all_losses)
 
     def ingest(self) -> Mapping[str, Usage]:
-        return {}
+        return self.written
 
     def probe(self, scenario_id: str, probe_id: str) -> AskedProbe:
-        return self.probes[scenario_id, probe_id]
+        return self.probes.get((scenario_id, probe_id)) or asked(probe_id)
 
     def cluster(self, scenario_id: str) -> str:
         return next(a.cluster for (scenario, _), a in self.probes.items() if scenario == scenario_id)

@@ -35,12 +35,14 @@ def run_of(
 def test_buckets_by_hand() -> None:
     _, run = run_of(SCORED)
     one = by_name(Ceiling().analyse(run), "system", "style")["bm25@x", "implicit"]
-    assert (one["probes"], one["mean"]) == (5, pytest.approx(0.5))
+    assert one["probes"] == 5
+    assert one["mean"] == pytest.approx(0.5)
     assert one["ceiling"] == pytest.approx(0.2), "the oracle has 4 of 5"
     assert one["representation"] == pytest.approx(0.1), "half a point on one of five, with recall at .999"
     assert one["retrieval"] == pytest.approx((0.5 + 1.0 - 0.5) / 5), "better than the gold on the last: it takes off"
     assert one["share_of_oracle"] == pytest.approx(0.625)
-    assert (one["all_retrieved"], one["none_retrieved"]) == (pytest.approx(0.4), pytest.approx(0.4))
+    assert one["all_retrieved"] == pytest.approx(0.4)
+    assert one["none_retrieved"] == pytest.approx(0.4)
 
 
 def test_recall_just_below_one_is_not_all() -> None:
@@ -96,3 +98,11 @@ def test_the_order_of_verdicts_changes_nothing(order: list[int]) -> None:
     run.rows = [rows[n] for n in order]
     found = by_name(Ceiling().analyse(run), "system")[("bm25@x",)]
     assert found == {key: pytest.approx(value) if isinstance(value, float) else value for key, value in wanted.items()}
+
+
+def test_each_part_has_an_interval_over_clusters() -> None:
+    _, run = run_of(SCORED * 4)
+    run.probes = {key: one._replace(cluster=f"c{n % 10}") for n, (key, one) in enumerate(run.probes.items())}
+    one = by_name(Ceiling().analyse(run), "system")[("bm25@x",)]
+    for part, prefix in (("mean", "mean_"), ("ceiling", "ceiling_"), ("retrieval", "retrieval_")):
+        assert float(str(one[f"{prefix}low"])) < float(str(one[part])) < float(str(one[f"{prefix}high"])), part

@@ -32,7 +32,7 @@ def test_silent_grounding_takes_what_the_oracle_left_unsaid() -> None:
     found = SilentGrounding().analyse(Run(rows=rows, probes=probes, names=("oracle@x", "none@x")))
     one = by_name(found, "profile", "against", "axis")["x", "none", "three-axis"]
     assert (one["replies"], one["rate"]) == (2, 0.75), "a win and a tie; the third was stated"
-    assert found.notes == ("not stated: fact-use of 0",)
+    assert "not stated: fact-use of 0" in found.notes
 
 
 def chained(system: str, *turns: dict[str, float], passed: tuple[bool, ...]) -> list:
@@ -67,7 +67,9 @@ def test_a_chain_by_hand() -> None:
 def test_a_chain_with_a_failed_turn_is_left_out_and_counted() -> None:
     rows = chained("a", {"x": 1.0}, {"x": 0.0}, {"z": 1.0}, passed=(True, True, True))
     broken = [*rows, row("a", "p1", "use", None, subject="w", status="error", label="judge-error:timeout")]
-    assert Chain().analyse(Run(rows=broken, probes=PROBES)).rows == ()
+    alone = by_name(Chain().analyse(Run(rows=broken, probes=PROBES)), "system")[("a",)]
+    assert (alone["chains"], alone["left_out"]) == (0, 1)
+    assert (alone["role_flip"], alone["repeats"], alone["chain_smc"]) == (None, None, None)
     other = {**PROBES, **{("t", name): PROBES["s", name] for name in ("p0", "p1", "p2")}}
     more = [*broken, *(r._replace(scenario_id="t") for r in rows)]
     a = by_name(Chain().analyse(Run(rows=more, probes=other)), "system")[("a",)]

@@ -87,5 +87,7 @@ def test_planned_and_unused_is_the_published_share_of_the_published_counts() -> 
     one = by_name(Gap().analyse(Run(all_losses=losses, probes={("s", "p"): asked("p")}, names=("a",))), "system")[
         ("a",)
     ]
-    assert (one["planned"], one["planned_unused"]) == (48, pytest.approx(0.77, abs=0.005))
-    assert (one["retrieved"], one["retrieved_unused"]) == (57, pytest.approx(46 / 57))
+    assert one["planned"] == 48
+    assert one["planned_unused"] == pytest.approx(0.77, abs=0.005)
+    assert one["retrieved"] == 57
+    assert one["retrieved_unused"] == pytest.approx(46 / 57)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.analyses.ceiling import Ceiling
 from mnemoscope.evaluators.analyses.cost import Cost
 from mnemoscope.evaluators.analyses.gap import Gap
@@ -74,6 +75,15 @@ def test_a_planner_that_reads_gold_repairs_planning() -> None:
     assert (found["lost"], found["now_kept"], found["unchanged"], found["interference"]) == (1, 1, 1, 0)
 
 
+def test_nice_facts_stand_for_each_other() -> None:
+    losses = [Lost("bm25@x", "s", "p", 0, "n1", "not-planned"), Lost("bm25@oracle", "s", "p", 0, "n2", "kept")]
+    roles = {"n1": "nice", "n2": "nice"}
+    probe = asked("p", facts={"n1": "a", "n2": "b"}, roles=roles)  # type: ignore[arg-type]
+    run = Run(all_losses=losses, probes={("s", "p"): probe}, names=("bm25@x", "bm25@oracle"))
+    found = by_name(Repair().analyse(run), "system", "repaired")["bm25@x", "planning"]
+    assert (found["facts"], found["lost"], found["now_kept"]) == (1, 1, 1)
+
+
 def test_the_order_of_rows_changes_nothing() -> None:
     losses = lost("bm25@x", **BEFORE)
     tables = set()
@@ -84,7 +94,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 def test_gap_between_asked_and_said() -> None:
-    probes = {(f"s{n}", "p"): asked("p", cluster=f"u{n}") for n in range(4)}
+    probes = {(f"s{n}", "p"): asked("p", cluster=f"u{n}") for n in range(4)} | {("s", "p"): asked("p")}
     rows = []
     for n, (known, said) in enumerate([(1.0, 0.0), (1.0, 0.0), (0.0, 0.0), (1.0, 1.0)]):
         rows += [
@@ -104,13 +114,17 @@ def test_cost_per_fact_and_per_added_fact() -> None:
         *(cell("bm25@x", f"p{n}", ms=30, tokens=400, memory=50) for n in range(2)),
     ]
     losses = [*lost("none@x", f1="not-stored"), *lost("bm25@x", f1="kept", f2="kept", f3="not-said")]
-    run = Run(all_cells=cells, all_losses=losses, names=("none@x", "bm25@x"))
+    written = {"bm25": Usage({"extract": 3}, 90, 10)}
+    run = Run(all_cells=cells, all_losses=losses, names=("none@x", "bm25@x"), written=written)
     found = by_name(Cost().analyse(run), "system")
     b = found[("bm25@x",)]
     assert (b["replies"], b["tokens"], b["facts"], b["ms_median"], b["memory_tokens"]) == (2, 400.0, 2, 30, 50.0)
     assert (b["memory_tokens_per_fact"], b["ms_per_fact"]) == (50.0, 30.0)
     assert b["tokens_per_added_fact"] == 300.0, "300 tokens and one fact per reply beyond none"
-    assert found[("none@x",)]["memory_tokens_per_fact"] is None
+    assert (b["write_calls"], b["write_tokens"]) == (3, 100)
+    assert b["tokens_per_fact"] == 450.0, "two replies of 400 and the writing, over two facts"
+    none = found[("none@x",)]
+    assert (none["memory_tokens_per_fact"], none["tokens_per_fact"], none["write_tokens"]) == (None, None, 0)
     assert b["first_token_ms"] is None
 
 

@@ -48,3 +48,12 @@ def test_earlier_losses_that_move_under_a_planner_are_interference() -> None:
     moves = [("not-retrieved", "kept"), ("not-stored", "not-stored"), ("not-planned", "not-said")]
     one = by_name(Repair().analyse(run_of(moves, "bm25@oracle")), "repaired")[("planning",)]
     assert (one["lost"], one["now_not_said"], one["unchanged"], one["interference"]) == (1, 1, 1, 1)
+    assert one["earlier_moved"] == 1
+
+
+def test_nothing_is_earlier_than_storing_and_what_comes_later_is_no_earlier_loss() -> None:
+    moves = [("kept", "not-said"), ("not-said", "kept"), ("not-stored", "kept")]
+    one = by_name(Repair().analyse(run_of(moves, "oracle@x")), "repaired")[("retrieval",)]
+    assert (one["interference"], one["earlier_moved"]) == (2, 0)
+    one = by_name(Repair().analyse(run_of(moves[:2], "bm25@oracle")), "repaired")[("planning",)]
+    assert (one["interference"], one["earlier_moved"]) == (2, 0)

@@ -61,3 +61,12 @@ def test_changing_sides_gives_the_rest(pairs: list[tuple[float, float]]) -> None
     turned = [(other, one) for one, other in pairs]
     assert rate(pairs) == pytest.approx(1 - float(str(rate(turned))))
     assert rate([(one, one) for one, _ in pairs]) == 0.5
+
+
+def test_winning_every_reply_of_a_few_is_no_certainty() -> None:
+    rows = [
+        row(name, f"p{i}", "relevance", score) for name, score in (("oracle@x", 1.0), ("none@x", 0.0)) for i in range(4)
+    ]
+    one = by_name(SilentGrounding().analyse(run_of("fact-use", rows, 4)), "against")[("none",)]
+    assert one["rate"] == one["high"] == 1.0
+    assert 0.5 < float(str(one["low"])) < 0.7, "Wilson's interval of 4 of 4"

@@ -61,3 +61,14 @@ def test_the_interval_is_over_clusters_and_there_is_none_for_one() -> None:
     assert (alone["low"], alone["high"]) == (None, None)
     four = only_row(run_of(pairs, clusters=4))
     assert float(str(four["low"])) < 0.25 < float(str(four["high"]))
+
+
+def test_blind_axes_have_rows_of_their_own_and_the_notes_say_why() -> None:
+    run = run_of([(1.0, 0.0), (0.5, 0.5)])
+    seeing = Tournament().analyse(run)
+    assert any("scored alone" in note for note in seeing.notes)
+    assert any("memory block" in note for note in seeing.notes)
+    run.rows = [r._replace(metric="three-axis(blind=true)") for r in run.rows]
+    blind = Tournament().analyse(run)
+    assert by_name(blind, "axis").keys() == {("three-axis(blind=true)",)}
+    assert not any("memory block" in note for note in blind.notes), "nobody saw a block"
