@@ -38,7 +38,7 @@ class Published:
     def analyse(self, material: Material) -> Findings:
         """One row per published figure of a benchmark and metric that the run holds."""
         title = "what the papers print: other writers, other judges, no ranking"
-        held = sorted({(benchmark, metric) for metric in material.metrics() for benchmark in _of(material, metric)})
+        held = sorted(set(_held(material)))
         found = [row for benchmark, metric in held for row in published_rows(benchmark, metric)]
         if not found:
             return Findings(self.name, title, missing="no published figure is on record for the metrics of this run")
@@ -49,6 +49,7 @@ class Published:
         return Findings(self.name, title, _COLUMNS, tuple(rows), tuple(f"source: {source}" for source in sources))
 
 
-def _of(material: Material, metric: str) -> Iterator[str]:
-    """The benchmarks that a metric has verdicts on."""
-    return (material.probe(row.scenario_id, row.probe_id).benchmark for row in material.verdicts(metric))
+def _held(material: Material) -> Iterator[tuple[str, str]]:
+    """Benchmark and metric of every verdict."""
+    for row in material.verdicts(*material.metrics()):
+        yield material.probe(row.scenario_id, row.probe_id).benchmark, row.metric
