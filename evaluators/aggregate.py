@@ -215,6 +215,7 @@ class _Group:
         return [
             PairRow(
                 metric=self.metric,
+                judge_key=self.judge,
                 stratum=self.stratum,
                 a=order[i],
                 b=order[j],

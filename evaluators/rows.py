@@ -71,6 +71,7 @@ class PairRow:
     """The difference of two systems on the probes that both scored; `delta` is a minus b."""
 
     metric: str
+    judge_key: str
     stratum: str
     a: str
     b: str

@@ -21,8 +21,10 @@ from mnemoscope.scenarios.records import Style
 from mnemoscope.scenarios.source import LoadMode
 from mnemoscope.scenarios.speakers import SpeakerMapping
 
-__all__ = ["DEFAULT_ARCHITECTURES", "RunConfig", "SystemSpec", "load_config"]
+__all__ = ["DEFAULT_ARCHITECTURES", "UNKNOWN", "RunConfig", "SystemSpec", "load_config"]
 
+UNKNOWN = "unknown"
+"""A setting that an imported run does not tell."""
 DEFAULT_ARCHITECTURES = ("none", "recent", "full-context", "bm25", "dense", "hybrid", "oracle")
 """What a run compares when it is not told: a memory score means little without its floor and its ceiling."""
 DEFAULT_PROFILES = ("baseline",)

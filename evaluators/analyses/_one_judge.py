@@ -30,10 +30,10 @@ class OfOneJudge(NamedTuple):
 
 
 def of_one_judge(material: Material, *metrics: str) -> OfOneJudge:
-    """The verdicts of each metric by the judge that scored most of them.
+    """The verdicts of each metric by the judge that was asked most, whatever it could answer.
 
-    Where two scored as many, a model is taken before the offline judge, because somebody asked for it on purpose, and
-    the first by name otherwise. What no judge has seen, such as a failed cell, stays.
+    Where two were asked as much, a model is taken before the offline judge, because somebody asked for it on purpose,
+    and the first by name otherwise. What no judge has seen, such as a failed cell, stays.
     """
     by_metric: defaultdict[str, list[ScoreRow]] = defaultdict(list)
     for row in material.verdicts(*metrics):
@@ -41,7 +41,7 @@ def of_one_judge(material: Material, *metrics: str) -> OfOneJudge:
     kept: list[ScoreRow] = []
     notes = []
     for metric, rows in by_metric.items():
-        scored = Counter(row.judge_key for row in rows if row.status == "scored")
+        scored = Counter(row.judge_key for row in rows if row.judge_key)
         others = {row.judge_key for row in rows if row.judge_key}
         if len(others) < 2 or not scored:
             kept += rows

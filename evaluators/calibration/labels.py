@@ -130,12 +130,14 @@ def read_labels(files: Sequence[Path]) -> Labels:
 
 @lru_cache(maxsize=256)
 def task_of(metric: str) -> Task:
-    """The task that a row's `metric` names, as a task or as a metric that asks one task only.
+    """The task that a row's `metric` names, as a metric that asks one task only, or else as a task.
+
+    A name of both is the metric's: `integration` asks whether a fact is used, as the metric does.
 
     Raises:
         ConfigError: Neither, or a metric that asks none or several tasks.
     """
-    if metric in TASKS:
+    if metric in TASKS and metric not in METRICS:
         return metric
     if metric not in METRICS and "(" not in metric and "@" not in metric:
         nearest = difflib.get_close_matches(metric, [*TASKS, *METRICS.names()], n=3, cutoff=0.3)

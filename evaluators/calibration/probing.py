@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -112,7 +113,7 @@ def _own_model(task: Task, rows: Sequence[LabelledRow], answers: Sequence[Answer
     other: list[float] = []
     for row, answer, bias in zip(rows, answers, _biases(task, rows, answers), strict=True):
         if row.model and bias is not None:
-            (own if f"model={row.model}" in answer.judge_key else other).append(bias)
+            (own if re.search(rf"model={re.escape(row.model)}[,)]", answer.judge_key) else other).append(bias)
     if not own or not other:
         return None
     return _between(other, own, "judge's mean score minus people's, on other models' replies and on its own model's")

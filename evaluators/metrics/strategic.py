@@ -32,6 +32,7 @@ not empty), `smc-must` and `nice-rate` 1, and SMC only where I is empty; an orac
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from mnemoscope.core.errors import ConfigError
@@ -138,7 +139,12 @@ class _Strategic:
         if (out := unscored(self.name, found.values())) is not None:
             return out
         key = next((answer.judge_key for answer in found.values()), "")
-        return self._verdict(case.gold, {i for i, answer in found.items() if answer.score}, key)
+        votes = [answer.agreement for answer in found.values() if answer.agreement is not None]
+        return replace(
+            self._verdict(case.gold, {i for i, answer in found.items() if answer.score}, key),
+            agreement=min(votes, default=None),
+            flags=tuple(dict.fromkeys(flag for answer in found.values() for flag in answer.flags)),
+        )
 
     def _verdict(self, gold: Gold, used: set[str], key: str) -> Verdict:
         passed, label = self._outcome(gold, used)

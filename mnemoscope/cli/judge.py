@@ -83,7 +83,7 @@ def calibrate(
     judge_model: Model = None,
     embedder: Annotated[str, typer.Option(help="For judges that compare meanings.")] = "minilm",
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
-    concurrency: Annotated[int, typer.Option(help="Questions in flight.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions in flight.")] = 8,
     cache: Cache = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -99,6 +99,8 @@ def calibrate(
     from mnemoscope.evaluators.calibration.labels import Labels, bundled_rows, read_labels
 
     files = [path for text in labels for path in (bundled_rows() if text == "bundled" else (Path(text),))]
+    if out is not None and not out.parent.is_dir():
+        raise ConfigError(f"calibration {out} cannot be written: there is no folder {out.parent}")
     rows = read_labels(files)
     if metric:
         kept = tuple(row for row in rows.rows if row.metric in metric)

@@ -23,7 +23,7 @@ def score(
     ] = None,
     judge_model: Annotated[str | None, typer.Option(help="The model that judges. Default: the run's --model.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Judge what this judge has judged before too.")] = False,
-    concurrency: Annotated[int, typer.Option(help="Cells in flight.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="Cells in flight.")] = 8,
     cache: Annotated[str | None, typer.Option(help="Folder of the caches, or none.")] = None,
     max_judge_failed: Annotated[
         float,

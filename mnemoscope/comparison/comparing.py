@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
@@ -232,13 +232,17 @@ def _pairs(
     found: Aggregates, benchmark: str, figures: Sequence[Figure], systems: Sequence[SystemView], kept: str | None
 ) -> list[PairFigure]:
     fair = _fair_pairs(systems)
-    failed = {(f.metric, f.stratum, f.system): f.n_failed / f.n_expected for f in figures if f.n_expected}
-    share: Callable[[PairRow, str], float] = lambda row, name: failed.get((row.metric, row.stratum, name), 0.0)  # noqa: E731
+    failed = {(f.metric, f.judge_key, f.stratum, f.system): f.n_failed / f.n_expected for f in figures if f.n_expected}
+
+    def share(row: PairRow, system: str) -> float:
+        return failed.get((row.metric, row.judge_key, row.stratum, system), 0.0)
+
     return [
         PairFigure(
             metric=row.metric,
             stratum=row.stratum,
             benchmark=benchmark,
+            judge_key=row.judge_key,
             a=row.a,
             b=row.b,
             delta=row.delta,

@@ -55,13 +55,13 @@ class Flips:
         return figure if found is None else replace(figure, flip_rate=found.against / found.votes)
 
     def on_pair(self, pair: PairFigure) -> PairFigure:
-        """The pair with its flip band, where one judge voted on both; of several judges, the least steady decides."""
-        bands = []
-        for key, a in self._tallies.items():
-            b = self._tallies.get(key._replace(system=pair.b))
-            if key[:3] == (pair.metric, pair.stratum, pair.a) and b is not None:
-                bands.append(_Z * sqrt(a.variance / a.cells**2 + b.variance / b.cells**2))
-        return replace(pair, flip_band=max(bands)) if bands else pair
+        """The pair with its flip band, where its judge voted on both."""
+        a, b = (
+            self._tallies.get(_Key(pair.metric, pair.stratum, system, pair.judge_key)) for system in (pair.a, pair.b)
+        )
+        if a is None or b is None:
+            return pair
+        return replace(pair, flip_band=_Z * sqrt(a.variance / a.cells**2 + b.variance / b.cells**2))
 
 
 def flips_of(votes: Iterable[Vote], strata: Mapping[tuple[str, str], Sequence[str]]) -> Flips:
@@ -73,6 +73,8 @@ def flips_of(votes: Iterable[Vote], strata: Mapping[tuple[str, str], Sequence[st
     """
     cells: dict[tuple[_Key, tuple[str, str, int]], list[float]] = defaultdict(list)
     for vote in votes:
+        if vote.judge_key.startswith("panel("):  # its members disagree with each other, not with themselves
+            continue
         groups = strata.get((vote.scenario_id, vote.probe_id))
         for stratum in () if groups is None else dict.fromkeys((ALL, *groups)):
             key = _Key(vote.metric, stratum, vote.system, vote.judge_key)

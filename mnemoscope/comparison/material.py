@@ -8,6 +8,7 @@ from functools import cached_property
 
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.verdicts import all_verdicts
+from mnemoscope.config import UNKNOWN
 from mnemoscope.core.ports import Embedder
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
@@ -89,7 +90,8 @@ class RunMaterial:
 
     @cached_property
     def _embedder(self) -> Embedder:
-        return open_embedder(self._runs.members[0].run.config.embedder, cache=default_cache_dir())
+        name = self._runs.members[0].run.config.embedder
+        return open_embedder("minilm" if name == UNKNOWN else name, cache=default_cache_dir())
 
     @cached_property
     def _clusters(self) -> dict[str, str]:

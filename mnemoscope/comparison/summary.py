@@ -185,6 +185,7 @@ class PairFigure:
     metric: str
     stratum: str
     benchmark: str
+    judge_key: str
     a: str
     b: str
     delta: float | None
@@ -222,6 +223,7 @@ class PairFigure:
         return {
             "benchmark": self.benchmark,
             "metric": self.metric,
+            "judge_key": self.judge_key,
             "stratum": self.stratum,
             "a": self.a,
             "b": self.b,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mnemoscope.config import RunConfig
+from mnemoscope.config import UNKNOWN, RunConfig, load_config
 from mnemoscope.core.errors import BudgetStop, ConfigError
 from mnemoscope.engine.progress import Progress
 from mnemoscope.engine.stopping import Stop, StopReason
@@ -25,7 +25,7 @@ from mnemoscope.memory_backends.record import Retrieval
 from mnemoscope.runfile.judging import Judgements
 from mnemoscope.runfile.lock import exclusive
 from mnemoscope.runfile.reader import RunReader, open_run
-from mnemoscope.runfile.rows import CellRow, StoredReply
+from mnemoscope.runfile.rows import NO_REPLY, CellRow, StoredReply
 from mnemoscope.runfile.writer import RunFile
 
 __all__ = ["ScoreOutcome", "score"]
@@ -92,7 +92,7 @@ def score(
     started = time.monotonic()
     with exclusive(path), open_run(path) as run:
         asked = {"judge": judge, "judge_model": judge_model, "concurrency": concurrency, "cache": cache}
-        config = RunConfig.model_validate({**run.config.model_dump(), **asked})
+        config = load_config(None, {**run.config.model_dump(), **asked, **_known(run.config)})
         with Tools(config) as tools:
             evaluator = _evaluator(tools, metrics)
             scorer = _Scorer(run, evaluator, stop, progress)
@@ -118,6 +118,12 @@ def score(
                 reason=stop.reason,
                 seconds=time.monotonic() - started,
             )
+
+
+def _known(config: RunConfig) -> dict[str, object]:
+    """What an imported run does not say of its models, as this program has it by default."""
+    unknown = {name for name in ("model", "embedder") if getattr(config, name) == UNKNOWN}
+    return {name: RunConfig.model_fields[name].default for name in unknown}
 
 
 def _evaluator(tools: Tools, names: Sequence[str]) -> Evaluator:
@@ -209,10 +215,11 @@ class _Scorer:
         probe = next(probe for probe in scenario.probes if probe.probe_id == cell.probe_id)
         gold = scenario.gold_by_probe[probe.probe_id]
         verdicts = self._run.verdicts_of(cell)
+        not_imported = self._run.reply_of(cell).reasoning == NO_REPLY  # verdicts without the reply they are about
         there = {verdict.metric for verdict in verdicts}
         due = []
         for metric in self._evaluator.metrics:
-            if metric.applies(gold, probe):
+            if metric.applies(gold, probe) and not not_imported:
                 done = self._is_settled(metric, verdicts) if cell.status == "ok" else metric.name in there
                 if not done or (again and cell.status == "ok"):
                     due.append(metric.name)
@@ -222,9 +229,9 @@ class _Scorer:
         """Whether this judge has said all that it will: nothing of it failed, or the probe is left out by its gold."""
         keys = [self._evaluator.judge.key(task) for task in tasks_of(metric)]
         of_metric = [verdict for verdict in verdicts if verdict.metric == metric.name]
-        own = [verdict for verdict in of_metric if any(key in verdict.judge_key for key in keys)]
+        own = [verdict for verdict in of_metric if set(verdict.judge_key.split(" + ")) & set(keys)]
         if own:
-            return all(verdict.status != "error" for verdict in own)
+            return all(verdict.status not in ("error", "invalid") for verdict in own)
         return any(verdict.status == "not_applicable" and not verdict.judge_key for verdict in of_metric)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mnemoscope.agents.clock import SystemClock
-from mnemoscope.config import RunConfig, load_config
+from mnemoscope.config import UNKNOWN, RunConfig, load_config
 from mnemoscope.core.errors import ConfigError, DataError, RunFileError
 from mnemoscope.engine.grid import load_scenarios
 from mnemoscope.engine.manifest import manifest_of
@@ -167,7 +167,7 @@ def _check(request: ImportRequest) -> None:
 
 def _config(request: ImportRequest) -> RunConfig:
     """The settings of the run file: how scenarios are read is known, how the system worked is not."""
-    unknown = {"model": "unknown", "memory_model": "unknown", "embedder": "unknown", "vector_store": "unknown"}
+    unknown = dict.fromkeys(("model", "memory_model", "embedder", "vector_store"), UNKNOWN)
     named = {"scenarios": request.scenarios, "systems": (f"imported@s-{slug(request.system)}",)}
     config = load_config(None, {**(request.reading or {}), **unknown, **named})
     return config.model_copy(update={"k": None})

@@ -195,7 +195,8 @@ class RunFile:
             found = self._db.execute(_CELL_ID, key).fetchone()
             if found is None:
                 return
-            gone = {(found[0], v.metric, v.judge_key) for v in verdicts}
+            # what a rule without a judge said of the metric, such as its own failure, is said anew
+            gone = {(found[0], v.metric, key) for v in verdicts for key in (v.judge_key, "")}
             self._db.executemany("DELETE FROM verdict WHERE cell_id = ? AND metric = ? AND judge_key = ?", sorted(gone))
             self._add_verdicts(found[0], [records.verdict_row(verdict) for verdict in verdicts], judging)
 

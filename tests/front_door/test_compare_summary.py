@@ -28,8 +28,8 @@ METRIC_KEYS = [
     *("judge_key", "kappa", "kappa_low", "kappa_high", "kappa_n", "evidence"),
 ]
 PAIR_KEYS = [
-    *("benchmark", "metric", "stratum", "a", "b", "delta", "low", "high", "p", "p_clustered", "p_adjusted", "test"),
-    *("n", "clusters", "mde", "flip_band"),
+    *("benchmark", "metric", "judge_key", "stratum", "a", "b", "delta", "low", "high", "p", "p_clustered"),
+    *("p_adjusted", "test", "n", "clusters", "mde", "flip_band"),
 ]
 ARCHITECTURES = ("none", "recent", "bm25", "oracle")
 

@@ -89,7 +89,15 @@ def test_differences_inside_the_flip_band_are_no_wins(
 
 def pair_of(**values: Any) -> PairFigure:
     numbers = {"delta": 0.05, "low": 0.01, "high": 0.09, "p": 0.001, "p_clustered": 0.001, "p_adjusted": 0.001}
-    fixed = {"metric": "m", "stratum": "all", "benchmark": "x", "a": "a", "b": "b", "test": "mcnemar-exact"}
+    fixed = {
+        "metric": "m",
+        "stratum": "all",
+        "benchmark": "x",
+        "judge_key": "k",
+        "a": "a",
+        "b": "b",
+        "test": "mcnemar-exact",
+    }
     return PairFigure(**{**fixed, **numbers, "n": 40, "clusters": 40, "mde": 0.1, "comparable": True, **values})
 
 

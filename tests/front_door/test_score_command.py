@@ -148,7 +148,7 @@ def test_a_cell_without_a_reply_stays_in_the_denominator_of_a_new_metric(run_fil
     with RunFile.resume(run_file) as file:
         failed = [Verdict("integration", "reply", "answer-error:EndpointError", None, "error")]
         file.commit_cell(CellRecord(cell.key, reply, 1.0, failed, error_cause="timeout"), replace=True)
-    stub = endpoint(always(chat(json.dumps(SAYS_YES))))
+    stub = endpoint(always(chat(json.dumps({"reason": "", "faithfulness": 1, "relevance": 1, "engagement": 1}))))
     asked = {"metrics": ("relevance",), "judge_model": model_of(stub), "cache": "none", "progress": NoProgress()}
     score(run_file, "llm", stop=Stop(), **asked)  # type: ignore[arg-type]
     implicit = sum(style == "implicit" for style in styles.values())
