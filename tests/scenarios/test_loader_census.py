@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -43,9 +42,7 @@ def unresolvable(scenarios: list[Scenario]) -> set[tuple[str, str]]:
 
 
 def test_locomo_census(benchmark_data: Path) -> None:
-    began = time.perf_counter()
     scenarios, source = locomo(benchmark_data)
-    assert time.perf_counter() - began < 3
     counts = source.report.counts
     assert [counts[key] for key in ("conversations", "sessions", "turns", "questions")] == [10, 272, 5882, 1986]
     names = ("1 multi-hop", "2 temporal", "3 open-domain", "4 single-hop", "5 adversarial")
