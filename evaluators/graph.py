@@ -11,13 +11,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from mnemoscope.core.errors import BudgetStop
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.case import EvaluationCase
+from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.judge import Answers, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.metrics.metric import Judged, Metric, failure, tasks_of
-from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
 
 __all__ = ["Evaluation", "EvaluationState", "Evaluator"]
 
@@ -53,7 +53,7 @@ class _Asked:
         """Answers to all of the questions; those that are new are asked at the same time."""
         for question in questions:
             if question not in self._answers:
-                task = self._answers[question] = asyncio.ensure_future(self._ask(question))
+                task = self._answers[question] = asyncio.ensure_future(ask(self._judge, question))
                 task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, whoever awaits it
         return Answers({question: await self._answers[question] for question in questions})
 
@@ -61,16 +61,6 @@ class _Asked:
         """What all answers cost."""
         done = (answer.usage for task in self._answers.values() for answer in task.result())
         return sum(done, Usage())
-
-    async def _ask(self, question: Question) -> tuple[Answer, ...]:
-        try:
-            return await self._judge.judge(question)
-        except BudgetStop:
-            raise
-        except Exception as error:  # a judge's failure is an answer, never the end of its siblings
-            said = f"{type(error).__name__}: {error}"
-            key = self._judge.key(question.task)
-            return (Answer(f"judge-error:{type(error).__name__}", None, status="error", judge_key=key, raw=said),)
 
 
 class Evaluator:
@@ -181,5 +171,5 @@ def _verdicts(metric: Metric, case: EvaluationCase, answers: Answers) -> list[Ve
             return [failure(metric, case, f"answer-error:{error.partition(':')[0].strip() or 'error'}", error)]
         return metric.evaluate(case, answers)
     except Exception as error:  # a metric's failure is a verdict, never the end of its siblings
-        cause = f"judge-error:{type(error).__name__}"
+        cause = f"{JUDGE_ERROR}{type(error).__name__}"
         return [Verdict(metric.name, "reply", cause, None, "error", raw=f"{type(error).__name__}: {error}")]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Verdict", "VerdictStatus"]
+__all__ = ["JUDGE_ERROR", "Verdict", "VerdictStatus"]
 
 VerdictStatus = Literal["scored", "not_applicable", "invalid", "error"]
+
+JUDGE_ERROR = "judge-error:"
+"""How the label of a judge's failure begins; its cause follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mnemoscope.evaluators.analyses._one_judge import of_one_judge
 from mnemoscope.evaluators.analyses._rating import few_clusters
+from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.metrics.timing import moment_of, place_of
 
-__all__ = ["POLICIES", "Decision", "Moments", "moments"]
+__all__ = ["POLICIES", "Decision", "Moments", "findings_of", "moments"]
 
 POLICIES = {"never": False, "refuse": False, "always": True, "dump": True}
 """Policy to whether it mentions: a refusal brings nothing up, and a dump everything."""
@@ -70,6 +71,32 @@ class Moments(NamedTuple):
         left_out = (f"{self.unscored} decisions without a score are left out",) if self.unscored else ()
         clusters = {d.cluster for found in self.by_system.values() for d in found}
         return (policies, *few_clusters(clusters), *left_out, *self.judges)
+
+
+def findings_of(
+    name: str,
+    title: str,
+    material: Material,
+    columns: Sequence[Column],
+    row: Callable[[str, Sequence[Decision], Material], tuple[Value, ...]],
+    caveats: Sequence[str] = (),
+) -> Findings:
+    """A table with one row per system, and one per policy on the same moments.
+
+    Args:
+        name: Of the analysis.
+        title: Of the table.
+        material: The run.
+        columns: What `row` gives.
+        row: From a system's name and its decisions to the values.
+        caveats: Said before those of all tables of decisions.
+    """
+    found = moments(material)
+    if not found.by_system:
+        return Findings(name, title, missing="no probe has timing windows; run demo, or build some with scenario build")
+    groups = {**found.by_system, **found.of_policies()}
+    rows = tuple(row(system, group, material) for system, group in groups.items())
+    return Findings(name, title, tuple(columns), rows, (*caveats, *found.notes()))
 
 
 def moments(material: Material) -> Moments:

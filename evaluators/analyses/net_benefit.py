@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mnemoscope.evaluators.analyses._moments import Decision, moments
+from mnemoscope.evaluators.analyses._moments import Decision, findings_of
 from mnemoscope.evaluators.analyses._rating import rated, share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
@@ -58,15 +58,14 @@ class NetBenefit:
 
     def analyse(self, material: Material) -> Findings:
         """One row per system, and one per policy."""
-        title = "what mentioning is worth, by the cost of a mistimed mention"
-        found = moments(material)
-        if not found.by_system:
-            return Findings(
-                self.name, title, missing="no probe has timing windows; run demo, or build some with scenario build"
-            )
-        groups = {**found.by_system, **found.of_policies()}
-        rows = tuple(_row(name, group, material) for name, group in groups.items())
-        return Findings(self.name, title, _COLUMNS, rows, (_CAVEAT, *found.notes()))
+        return findings_of(
+            self.name,
+            "what mentioning is worth, by the cost of a mistimed mention",
+            material,
+            _COLUMNS,
+            _row,
+            (_CAVEAT,),
+        )
 
 
 def _row(name: str, found: Sequence[Decision], material: Material) -> tuple[Value, ...]:

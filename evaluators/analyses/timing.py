@@ -25,7 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from mnemoscope.evaluators.analyses._moments import POLICIES, Decision, moments
+from mnemoscope.evaluators.analyses._moments import POLICIES, Decision, findings_of
 from mnemoscope.evaluators.analyses._rating import ends, projected_precision, rated_share, share
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
@@ -63,15 +63,7 @@ class Timing:
 
     def analyse(self, material: Material) -> Findings:
         """One row per system, and one per policy."""
-        title = "when memories are brought up"
-        found = moments(material)
-        if not found.by_system:
-            return Findings(
-                self.name, title, missing="no probe has timing windows; run demo, or build some with scenario build"
-            )
-        groups = {**found.by_system, **found.of_policies()}
-        rows = tuple(_row(name, group, material) for name, group in groups.items())
-        return Findings(self.name, title, _COLUMNS, rows, found.notes())
+        return findings_of(self.name, "when memories are brought up", material, _COLUMNS, _row)
 
 
 def _row(name: str, found: Sequence[Decision], material: Material) -> tuple[Value, ...]:

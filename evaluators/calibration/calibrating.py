@@ -21,6 +21,7 @@ from mnemoscope.evaluators.calibration.record import (
     MetricCalibration,
     Rate,
 )
+from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.canaries import injection_rate
 from mnemoscope.evaluators.judges.judge import Answers, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
@@ -106,10 +107,8 @@ class _Asking:
 
     async def _one(self, row: LabelledRow, question: Question) -> Answer:
         async with self._gate:
-            answers = await self.judge.judge(question)
+            answers = await ask(self.judge, question)
         self._told()
-        if len(answers) == 1 and answers[0].status != "scored":
-            return answers[0]  # a failure on the whole question is one on each of its subjects
         return Answers({question: answers}).one(question, subject_of(row))
 
 

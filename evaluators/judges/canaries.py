@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.judge import Judge, use_question
 from mnemoscope.evaluators.judges.question import Fact, Question, Task
 
@@ -85,7 +86,7 @@ async def injection_rate(judge: Judge) -> InjectionRate:
         BudgetStop: The judge may not be asked any more.
     """
     pairs = [(canary, task) for task in CANARY_TASKS if judge.key(task) for canary in CANARIES]
-    answers = await asyncio.gather(*(judge.judge(_question(task, canary)) for canary, task in pairs))
+    answers = await asyncio.gather(*(ask(judge, _question(task, canary)) for canary, task in pairs))
     items = tuple(
         CanaryResult(canary.canary_id, task, answer.label, answer.status, bool(answer.score))
         for (canary, task), given in zip(pairs, answers, strict=True)

@@ -48,11 +48,16 @@ class Answers:
         return tuple(self._found[question])
 
     def one(self, question: Question, subject: str = "reply") -> Answer:
-        """The answer about one subject; a judge that left it out has failed on it."""
-        for answer in self._found[question]:
-            if answer.subject == subject:
-                return answer
-        return Answer("missing", None, subject, "invalid")
+        """The answer about one subject of a question.
+
+        Where the judge failed on the whole question, that failure stands for every subject; where it left the subject
+        out, its answer is `missing`, bound to the key of the others.
+        """
+        found = self._found[question]
+        named = next((answer for answer in found if answer.subject == subject), None)
+        whole = next((answer for answer in found if answer.subject == "reply" and answer.status != "scored"), None)
+        key = found[0].judge_key if found else ""
+        return named or whole or Answer("missing", None, subject, "invalid", judge_key=key)
 
     def use(self, reply: str, fact: str) -> Answer:
         """Whether a reply uses a fact; see `use_question`."""

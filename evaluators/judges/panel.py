@@ -14,7 +14,8 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import canonical_json
 from mnemoscope.core.spec import split_outside
 from mnemoscope.core.usage import Usage
-from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.judges.asking import ask
+from mnemoscope.evaluators.judges.judge import Answers, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.judges.scales import scale_of
 from mnemoscope.evaluators.judges.voting import NO_MAJORITY, vote
@@ -65,17 +66,15 @@ class Panel:
             reason = f"fewer than two of {self.name} judge {question.task}"
             return (Answer(reason, None, status="not_applicable"),)
         able = self._able(question.task)
-        answered = await asyncio.gather(*(member.judge(question) for member in able), return_exceptions=True)
+        answered = await asyncio.gather(*(ask(member, question) for member in able), return_exceptions=True)
         for result in answered:
             if isinstance(result, BaseException):
                 raise result
         given = [result for result in answered if not isinstance(result, BaseException)]
-        subjects = dict.fromkeys(answer.subject for result in given for answer in result)
+        said = {m.name: Answers({question: result}) for m, result in zip(able, given, strict=True)}
         answers = [
-            _decided(
-                question.task, key, subject, {m.name: _about(subject, r) for m, r in zip(able, given, strict=True)}
-            )
-            for subject in subjects
+            _decided(question.task, key, subject, {name: of.one(question, subject) for name, of in said.items()})
+            for subject in _subjects(given)
         ]
         spent = sum((answer.usage for result in given for answer in result), Usage())
         return (replace(answers[0], usage=spent), *answers[1:])
@@ -141,10 +140,10 @@ def _fleiss(rows: Sequence[Sequence[str]], labels: Sequence[str]) -> float | Non
     return float(fleiss_kappa([[row.count(label) for label in labels] for row in rows]))
 
 
-def _about(subject: str, answers: Sequence[Answer]) -> Answer:
-    missing = Answer("missing", None, subject, "invalid")
-    whole = [answer for answer in answers if answer.status != "scored" and len(answers) == 1]  # said of all subjects
-    return next((answer for answer in answers if answer.subject == subject), whole[0] if whole else missing)
+def _subjects(given: Iterable[Sequence[Answer]]) -> Iterable[str]:
+    """What the members answered about, in order; a failure on the whole question is no subject beside facts."""
+    subjects = dict.fromkeys(answer.subject for result in given for answer in result)
+    return [subject for subject in subjects if subject != "reply"] or subjects
 
 
 def _decided(task: Task, key: str, subject: str, by_member: Mapping[str, Answer]) -> Answer:

@@ -15,7 +15,6 @@ from mnemoscope.memory_backends.rendering import render_block, unit_text
 
 __all__ = [
     "Tally",
-    "answer_about",
     "best_of",
     "facts_of",
     "given_block",
@@ -37,19 +36,6 @@ def given_block(case: EvaluationCase) -> str:
     block = render_block(retrieval.given_items) if retrieval is not None else ""
     recent = "\n".join(unit_text(turn) for turn in case.probe.recent_turns if not turn.is_empty)
     return "\n\n".join(part for part in (block, recent) if part)
-
-
-def answer_about(answers: Answers, question: Question, subject: str = "reply") -> Answer:
-    """The answer about one subject of a question.
-
-    Where the judge failed on the whole question, that failure stands for every subject; where it left the subject out,
-    its answer is `missing`, bound to the key of the others.
-    """
-    found = answers.of(question)
-    named = next((answer for answer in found if answer.subject == subject), None)
-    whole = next((answer for answer in found if answer.subject == "reply" and answer.status != "scored"), None)
-    key = found[0].judge_key if found else ""
-    return named or whole or Answer("missing", None, subject, "invalid", judge_key=key)
 
 
 def joint_key(answers: Sequence[Answer]) -> str:
@@ -127,7 +113,7 @@ class Tally:
 
 def tally_of(answers: Answers, question: Question) -> Tally:
     """The answers on a question's facts, joined by fact id; what no id asks about is left alone."""
-    per_fact = tuple(answer_about(answers, question, fact.fact_id) for fact in question.facts)
+    per_fact = tuple(answers.one(question, fact.fact_id) for fact in question.facts)
     scores = [answer.score for answer in per_fact if answer.score is not None]
     return Tally(per_fact, sum(score > 0 for score in scores), len(scores))
 

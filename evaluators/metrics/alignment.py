@@ -22,6 +22,7 @@ Trivial policies: an empty reply scores 0, 0 and no precision; listing all the e
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,7 +31,7 @@ from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, facts_of, joint, joint_unscored, tally_of
+from mnemoscope.evaluators.metrics._joint import facts_of, joint, joint_unscored, tally_of
 from mnemoscope.evaluators.metrics.metric import concluded, excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -64,10 +65,10 @@ class Alignment:
     def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`."""
         (question,) = self.questions(case)
-        return [concluded(self.name, answer_about(answers, question))]
+        return [concluded(self.name, answers.one(question))]
 
 
-class _References:
+class _References(ABC):
     """What the metrics on references share: one question."""
 
     family = "grounding"
@@ -95,8 +96,8 @@ class _References:
         (question,) = self.questions(case)
         return [self._verdict(question, answers)]
 
-    def _verdict(self, question: Question, answers: Answers) -> Verdict:
-        raise NotImplementedError
+    @abstractmethod
+    def _verdict(self, question: Question, answers: Answers) -> Verdict: ...
 
 
 class Grounding(_References):
@@ -125,7 +126,7 @@ class Grounding(_References):
 
     def _verdict(self, question: Question, answers: Answers) -> Verdict:
         if question.task == "alignment":
-            answer = answer_about(answers, question)
+            answer = answers.one(question)
             label = "grounded" if answer.score else "not grounded"
             return concluded(self.name, answer, label=label)
         tally = tally_of(answers, question)
@@ -142,7 +143,7 @@ class GroundingPrecision(_References):
     name = "grounding-precision"
 
     def _verdict(self, question: Question, answers: Answers) -> Verdict:
-        tally, others = tally_of(answers, question), answer_about(answers, question, OTHERS)
+        tally, others = tally_of(answers, question), answers.one(question, OTHERS)
         found = (*tally.answers, others)
         if (missing := joint_unscored(self.name, found)) is not None:
             return missing

@@ -24,12 +24,13 @@ the judge lets it (a shotgun list should be wrong); an empty reply scores 0.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, best_of
+from mnemoscope.evaluators.metrics._joint import best_of
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -61,7 +62,7 @@ RULES = {
 """Rule of each kind of question, by the kind that the gold names under `judge_inputs["rubric"]`."""
 
 
-class _Asked:
+class _Asked(ABC):
     """What the metrics of this module share."""
 
     name: str
@@ -72,15 +73,15 @@ class _Asked:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        return [best_of(self.name, [answer_about(answers, question) for question in self.questions(case)])]
+        return [best_of(self.name, [answers.one(question) for question in self.questions(case)])]
 
     def exclusion(self, case: EvaluationCase) -> Verdict | None:
         """None: nothing is left out."""
         return None
 
+    @abstractmethod
     def questions(self, case: EvaluationCase) -> Sequence[Question]:
         """What is asked of the judge."""
-        raise NotImplementedError
 
 
 class Answer(_Asked):

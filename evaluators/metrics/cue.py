@@ -30,7 +30,7 @@ from mnemoscope.evaluators.judges.offline.heard import HEARING, hear
 from mnemoscope.evaluators.judges.offline.recalling import cue_sentence
 from mnemoscope.evaluators.judges.question import Question, Task
 from mnemoscope.evaluators.metrics._cued import fact_questions, is_negative
-from mnemoscope.evaluators.metrics._joint import answer_about, joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
 from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -84,7 +84,7 @@ class CueWithoutFact:
         """One verdict on subject `reply`; decided by the phrase alone where there is none."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        found = [answer_about(answers, question) for question in self.questions(case)]
+        found = [answers.one(question) for question in self.questions(case)]
         said = _phrase(case)
         shown = [answer for answer in found if answer.score]
         if said and not shown and (missing := joint_unscored(self.name, found)) is not None:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers, use_question
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, joint, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint, joint_unscored
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -58,7 +58,7 @@ class Currency:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        found = [answer_about(answers, question) for question in self.questions(case)]
+        found = [answers.one(question) for question in self.questions(case)]
         if (missing := joint_unscored(self.name, found)) is not None:
             return [missing]
         n_current = len(case.gold.facts)

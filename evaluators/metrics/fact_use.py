@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers, use_question
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, best_of, joint, joint_unscored
+from mnemoscope.evaluators.metrics._joint import best_of, joint, joint_unscored
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -59,7 +59,7 @@ class FactUse:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        return [best_of(self.name, [answer_about(answers, question) for question in self.questions(case)])]
+        return [best_of(self.name, [answers.one(question) for question in self.questions(case)])]
 
 
 class TiedUse:
@@ -90,7 +90,7 @@ class TiedUse:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        tied, *uses = found = [answer_about(answers, question) for question in self.questions(case)]
+        tied, *uses = found = [answers.one(question) for question in self.questions(case)]
         if (missing := joint_unscored(self.name, found)) is not None:
             return [missing]
         used, to_the_point = any(use.score for use in uses), bool(tied.score)

@@ -36,7 +36,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.metrics._cued import fact_questions, is_verified
-from mnemoscope.evaluators.metrics._joint import answer_about, joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.metrics.outcome import Outcome
 from mnemoscope.evaluators.verdict import Verdict
@@ -92,7 +92,7 @@ class GradedIntegration:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        tied, outcome, *facts = found = [answer_about(answers, question) for question in self.questions(case)]
+        tied, outcome, *facts = found = [answers.one(question) for question in self.questions(case)]
         if (missing := joint_unscored(self.name, [tied, outcome])) is not None:
             return [_under(missing, found)]
         is_tied, kind = bool(tied.score), outcome.label

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, given_block
+from mnemoscope.evaluators.metrics._joint import given_block
 from mnemoscope.evaluators.metrics.metric import concluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -51,4 +51,4 @@ class Hallucination:
     def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`."""
         (question,) = self.questions(case)
-        return [concluded(self.name, answer_about(answers, question))]
+        return [concluded(self.name, answers.one(question))]

@@ -38,7 +38,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
 from mnemoscope.evaluators.metrics._cued import has_cue, reference_questions
-from mnemoscope.evaluators.metrics._joint import answer_about, best_of
+from mnemoscope.evaluators.metrics._joint import best_of
 from mnemoscope.evaluators.metrics.metric import concluded, excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.loaders.memuse_gold import DIRECT_QA
@@ -94,7 +94,7 @@ class NaturalIntegration:
         if (out := self.exclusion(case)) is not None:
             return [out]
         (question,) = self.questions(case)
-        return [concluded(self.name, answer_about(answers, question))]
+        return [concluded(self.name, answers.one(question))]
 
     def _shown(self, gold: Gold) -> tuple[str, str] | None:
         cue, expected = (gold.judge_inputs.get(f"{name}@{self.inputs}") for name in ("cue", "expected"))
@@ -126,7 +126,7 @@ class DirectQa:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        return [best_of(self.name, [answer_about(answers, question) for question in self.questions(case)])]
+        return [best_of(self.name, [answers.one(question) for question in self.questions(case)])]
 
 
 class Reference:
@@ -154,4 +154,4 @@ class Reference:
         if (out := self.exclusion(case)) is not None:
             return [out]
         asked = reference_questions(case)
-        return [concluded(self.name, answer_about(answers, q), subject=fact) for fact, q in asked.items()]
+        return [concluded(self.name, answers.one(q), subject=fact) for fact, q in asked.items()]

@@ -31,7 +31,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
 from mnemoscope.evaluators.metrics._cued import SUMMARIES, is_negative
-from mnemoscope.evaluators.metrics._joint import answer_about, joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
 from mnemoscope.evaluators.metrics.metric import concluded, excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -60,7 +60,7 @@ class UnpromptedRecall:
 
     def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`."""
-        return [concluded(self.name, answer_about(answers, _recall_question(case)))]
+        return [concluded(self.name, answers.one(_recall_question(case)))]
 
 
 class _Grounded:
@@ -92,7 +92,7 @@ class _Grounded:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        recall, grounding = both = [answer_about(answers, question) for question in self.questions(case)]
+        recall, grounding = both = [answers.one(question) for question in self.questions(case)]
         if not recall.score:  # quiet, or not readable: grounding decides nothing
             return [replace(concluded(self.name, recall, label="nothing recalled"), judge_key=joint_key(both))]
         if (missing := joint_unscored(self.name, both)) is not None:

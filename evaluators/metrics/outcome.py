@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, facts_of
+from mnemoscope.evaluators.metrics._joint import facts_of
 from mnemoscope.evaluators.metrics.metric import concluded, excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -63,4 +63,4 @@ class Outcome:
         if (out := self.exclusion(case)) is not None:
             return [out]
         (question,) = self.questions(case)
-        return [concluded(self.name, answer_about(answers, question))]
+        return [concluded(self.name, answers.one(question))]

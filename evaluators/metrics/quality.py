@@ -31,7 +31,7 @@ from mnemoscope.core.spec import Spec, Value
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers, use_question
 from mnemoscope.evaluators.judges.question import Fact, Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.metrics.strategic import labelled_pool, of_role, smc_of
 from mnemoscope.evaluators.verdict import Verdict
@@ -99,7 +99,7 @@ class Miq:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        quality, *uses = found = [answer_about(answers, question) for question in self.questions(case)]
+        quality, *uses = found = [answers.one(question) for question in self.questions(case)]
         if (missing := joint_unscored(self.name, uses)) is not None:
             return [missing]
         used = {i for i, answer in zip(labelled_pool(case), uses, strict=False) if answer.score}

@@ -28,6 +28,7 @@ others as well as its order of sources does; a random order scores k / history o
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -49,7 +50,7 @@ _RULE = "ranking-1"
 _GAINS = ("standard", "longmemeval")
 
 
-class _Ranked:
+class _Ranked(ABC):
     """What the metrics of this module share.
 
     Args:
@@ -116,8 +117,8 @@ class _Ranked:
         """Whether k units are all that there are."""
         return holds_at_most(case, self.unit, self.k)
 
-    def _score(self, places: Sequence[str], gold: frozenset[str]) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def _score(self, places: Sequence[str], gold: frozenset[str]) -> float: ...
 
     def _excluded(self, reason: str, figures: Mapping[str, object] | None = None) -> Verdict:
         return excluded(self.name, reason, subject="retrieval", judge_key=_RULE, figures=figures)

@@ -23,6 +23,7 @@ lift 0; a random subset has lift 0 in expectation.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -50,7 +51,7 @@ NOT_INFORMATIVE = "not informative"
 _RULE = "provenance-1"
 
 
-class _ByProvenance:
+class _ByProvenance(ABC):
     """What the metrics of this module share.
 
     Args:
@@ -103,10 +104,10 @@ class _ByProvenance:
     def _cut(self, retrieval: Retrieval) -> Sequence[MemoryItem]:
         return retrieval.items[: self.size]
 
+    @abstractmethod
     def _score(
         self, case: EvaluationCase, gold: GoldUnits, items: Sequence[MemoryItem], found: frozenset[str]
-    ) -> Verdict:
-        raise NotImplementedError
+    ) -> Verdict: ...
 
     def _excluded(self, reason: str, figures: Mapping[str, object] | None = None) -> Verdict:
         return excluded(self.name, reason, subject="retrieval", judge_key=_RULE, figures=figures)

@@ -14,6 +14,7 @@ Trivial policies: returning nothing scores 0 on both; returning everything score
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import ClassVar
@@ -33,7 +34,7 @@ from mnemoscope.scenarios.records import Gold, Probe
 __all__ = ["RecallText", "Retained"]
 
 
-class _ByText:
+class _ByText(ABC):
     family = "retrieval-text"
     lower_is_better = False
     _base: ClassVar[str]
@@ -66,8 +67,8 @@ class _ByText:
             return "gold names sessions, not texts"
         return None if _gold_texts(case) else "gold has no text"
 
-    def _score(self, texts: list[str], retrieval: Retrieval) -> Verdict:
-        raise NotImplementedError
+    @abstractmethod
+    def _score(self, texts: list[str], retrieval: Retrieval) -> Verdict: ...
 
     def _excluded(self, reason: str) -> Verdict:
         return excluded(self.name, reason, subject="retrieval", judge_key=f"{self._base}-1")

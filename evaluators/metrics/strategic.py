@@ -31,6 +31,7 @@ not empty), `smc-must` and `nice-rate` 1, and SMC only where I is empty; an orac
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -83,8 +84,8 @@ def cir_of(nice: set[str], irr: set[str], used: set[str]) -> bool | None:
     return bool(used & irr) if nice else None
 
 
-class _Strategic:
-    """What the metrics of this module share.
+class _OfPool:
+    """Which pools the metrics of this module read, and what is asked about them.
 
     Args:
         of: `reply` or `plan`.
@@ -123,6 +124,10 @@ class _Strategic:
             return []
         return [use_question(case.reply.visible_text, text) for text in labelled_pool(case).values()]
 
+
+class _Strategic(_OfPool, ABC):
+    """One verdict per reply or plan, from the set of memories that it uses."""
+
     def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply` or `plan`."""
         if (out := self.exclusion(case)) is not None:
@@ -155,8 +160,8 @@ class _Strategic:
         }
         return scored(self.name, float(passed), label, subject=self.of, judge_key=key, figures=counts)
 
-    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]: ...
 
 
 class Smc(_Strategic):
@@ -235,7 +240,7 @@ class Cir(_Strategic):
         return passed, "intrusion" if passed else "clean"
 
 
-class Use(_Strategic):
+class Use(_OfPool):
     """`use`: one verdict per memory of the pool, subject its id, with the words that show it."""
 
     _base = "use"

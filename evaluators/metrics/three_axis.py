@@ -28,7 +28,7 @@ from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import answer_about, given_block, joint, joint_unscored
+from mnemoscope.evaluators.metrics._joint import given_block, joint, joint_unscored
 from mnemoscope.evaluators.metrics.metric import concluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -73,7 +73,7 @@ class ThreeAxis:
         """One verdict on subject `reply`."""
         (question,) = self.questions(case)
         axes = _BLIND_AXES if self.blind else _AXES
-        found = [answer_about(answers, question, axis) for axis in axes]
+        found = [answers.one(question, axis) for axis in axes]
         if (missing := joint_unscored(self.name, found)) is not None:
             return [missing]
         levels = {axis: answer.score or 0.0 for axis, answer in zip(axes, found, strict=True)}
@@ -88,7 +88,7 @@ class _Axis(ThreeAxis):
     def evaluate(self, case: EvaluationCase, answers: Answers) -> list[Verdict]:
         """One verdict on subject `reply`; the judge names the axis as the answer's subject."""
         (question,) = self.questions(case)
-        answer = answer_about(answers, question, self._base)
+        answer = answers.one(question, self._base)
         return [concluded(self.name, answer, label=f"{answer.score or 0.0:g}")]
 
 

@@ -27,7 +27,7 @@ from mnemoscope.engine.tools import Tools, architecture_of, profile_of
 from mnemoscope.engine.writeback import exchange, later, session_in_progress
 from mnemoscope.evaluators.attribution import attribute
 from mnemoscope.evaluators.case import EvaluationCase, StoredView
-from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
 from mnemoscope.graphs.backend import MemoryBackend, Ports
 from mnemoscope.graphs.mirroring import MirroredBackend, memory_of
 from mnemoscope.graphs.reply import Reply
@@ -366,4 +366,4 @@ class _Asked:
 
 def _unattributed(error: Exception) -> Verdict:
     said = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
-    return Verdict("attribution", "reply", f"judge-error:{type(error).__name__}", None, "error", raw=said)
+    return Verdict("attribution", "reply", f"{JUDGE_ERROR}{type(error).__name__}", None, "error", raw=said)

@@ -19,7 +19,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.metrics.metric import Metric, tasks_of
 from mnemoscope.evaluators.metrics.registry import default_metrics, open_metrics
-from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.memory_backends.record import Retrieval
 from mnemoscope.runfile.judging import Judgements
@@ -195,7 +195,7 @@ class _Scorer:
     def _count(self, verdicts: Sequence[Verdict]) -> None:
         asked = [verdict for verdict in verdicts if verdict.status != "not_applicable"]
         self.asked += len(asked)
-        self.missed.update(v.label.removeprefix("judge-error:") for v in asked if v.status != "scored")
+        self.missed.update(v.label.removeprefix(JUDGE_ERROR) for v in asked if v.status != "scored")
 
     def _evaluator_of(self, names: tuple[str, ...]) -> Evaluator:
         """The evaluator of some of the metrics; a run has few such sets."""

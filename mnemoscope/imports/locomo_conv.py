@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mnemoscope.core.errors import DataError
+from mnemoscope.evaluators.verdict import JUDGE_ERROR
 from mnemoscope.imports.plain import finite_number
 from mnemoscope.imports.rows import (
     Conversation,
@@ -77,7 +78,7 @@ def scores(records: Iterator[Fields], path: Path, notes: list[str]) -> Iterator[
         if value is not None and not 0 <= value <= 1:
             raise record.wrong(name, "a number from 0 to 1")
         if error is not None:
-            verdict = RecordedVerdict(metric, "reply", "judge-error:recorded", None, "error", raw=error)
+            verdict = RecordedVerdict(metric, "reply", f"{JUDGE_ERROR}recorded", None, "error", raw=error)
         elif value is None:
             verdict = RecordedVerdict(metric, "reply", "missing", None, "invalid")
         else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mnemoscope.core.usage import Usage
+from mnemoscope.evaluators.verdict import JUDGE_ERROR
 from mnemoscope.graphs.spans import FIRST_TOKEN
 from mnemoscope.runfile import codec
 from mnemoscope.runfile.rows import VerdictState, Vote
@@ -19,13 +21,13 @@ KEY_ORDER = " ORDER BY c.system, c.scenario_id, c.probe_id, c.replicate"
 """An order that no execution can change."""
 
 
-class CountingRows:
+class CountingRows(ABC):
     """The part of a reader that looks at all cells at once."""
 
     config: RunConfig
 
-    def _rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]: ...
 
     def verdict_states(self) -> Iterator[VerdictState]:
         """Verdicts on cells with a reply, counted by metric, judge, status and reason; exclusions are left out."""
@@ -69,8 +71,9 @@ class CountingRows:
     def judge_errors(self) -> dict[tuple[str, str], int]:
         """Metric and cause of what failed in judging cells that did not fail themselves, with its number."""
         rows = self._rows(
-            "SELECT metric, label, count(*) FROM verdict WHERE status = 'error' AND label LIKE 'judge-error:%' "
-            "GROUP BY metric, label ORDER BY metric, label"
+            "SELECT metric, label, count(*) FROM verdict WHERE status = 'error' AND label LIKE ? "
+            "GROUP BY metric, label ORDER BY metric, label",
+            (f"{JUDGE_ERROR}%",),
         )
         return {(metric, label.partition(":")[2]): count for metric, label, count in rows}
 

@@ -10,11 +10,10 @@ from functools import lru_cache
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.metrics.metric import tasks_of
 from mnemoscope.evaluators.metrics.registry import METRICS
+from mnemoscope.evaluators.verdict import JUDGE_ERROR
 from mnemoscope.runfile.reader import RunReader
 
 __all__ = ["Judgements", "is_judged", "judgements_of"]
-
-_ERROR = "judge-error:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def judgements_of(runs: Iterable[RunReader]) -> Judgements | None:
             if is_judged(row.metric, row.judge_key):
                 asked += row.n
                 if row.status != "scored":
-                    failed[row.label.removeprefix(_ERROR)] += row.n
+                    failed[row.label.removeprefix(JUDGE_ERROR)] += row.n
     return Judgements(asked, dict(sorted(failed.items()))) if asked else None
 
 

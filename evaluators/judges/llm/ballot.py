@@ -16,11 +16,9 @@ from mnemoscope.evaluators.judges.parsing.reading import Parsed, visible_text
 from mnemoscope.evaluators.judges.question import Question
 from mnemoscope.evaluators.judges.quotes import find_quote, is_evidence
 
-__all__ = ["ERROR", "UNFOUND", "Ballot", "Said", "read_ballot", "subjects"]
+__all__ = ["UNFOUND", "Ballot", "Said", "read_ballot", "subjects"]
 
 UNFOUND = "unfound-quote"
-ERROR = "judge-error:"
-"""How the fault of an endpoint begins; its cause follows."""
 
 
 @dataclass(frozen=True, slots=True)

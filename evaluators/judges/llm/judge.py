@@ -13,7 +13,7 @@ from mnemoscope.core.ports import LanguageModel
 from mnemoscope.core.spec import Spec, Value
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.judges.injection import talks_to_judge
-from mnemoscope.evaluators.judges.llm.ballot import ERROR, UNFOUND, Ballot, Said, read_ballot, subjects
+from mnemoscope.evaluators.judges.llm.ballot import UNFOUND, Ballot, Said, read_ballot, subjects
 from mnemoscope.evaluators.judges.llm.prompts import PROMPTS
 from mnemoscope.evaluators.judges.llm.prompts.prompt import Rendered, TaskPrompt
 from mnemoscope.evaluators.judges.llm.released import released_form
@@ -21,7 +21,7 @@ from mnemoscope.evaluators.judges.parsing.release import cut_reference
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.judges.scales import label_score, scale_of
 from mnemoscope.evaluators.judges.voting import NO_MAJORITY, vote
-from mnemoscope.evaluators.verdict import VerdictStatus
+from mnemoscope.evaluators.verdict import JUDGE_ERROR, VerdictStatus
 
 __all__ = ["LlmJudge"]
 
@@ -174,7 +174,7 @@ class LlmJudge:
             )
         except EndpointError as error:
             return Ballot(
-                dict.fromkeys(subjects(prompt, question), Said(fault=f"{ERROR}{error.cause}")),
+                dict.fromkeys(subjects(prompt, question), Said(fault=f"{JUDGE_ERROR}{error.cause}")),
                 (str(error),),
                 error.usage,
             )
@@ -201,7 +201,7 @@ async def _all(calls: Iterable[Awaitable[Ballot]]) -> list[Ballot]:
 
 def _worth_asking_again(ballot: Ballot, ballots: Sequence[Ballot]) -> bool:
     """A fault that asking again mends, or one of too many; an endpoint that failed was asked often enough."""
-    faults = {fault for fault in ballot.faults if not fault.startswith(ERROR)}
+    faults = {fault for fault in ballot.faults if not fault.startswith(JUDGE_ERROR)}
     if faults & _MENDABLE:
         return True
     valid = sum(not other.faults for other in ballots)
@@ -220,7 +220,7 @@ def _answer(
     valid = [one for one in said if not one.fault]
     if len(valid) < _needed(len(said)):
         fault = _gravest(one.fault for one in said if one.fault)
-        status: VerdictStatus = "error" if fault.startswith(ERROR) else "invalid"
+        status: VerdictStatus = "error" if fault.startswith(JUDGE_ERROR) else "invalid"
         return replace(shared, label=fault, subject=subject, status=status, flags=_merged(flags, said))
     won = vote([one.label for one in valid], scale_of(prompt.task, subject, [one.label for one in valid]))
     if won.label is None:
@@ -241,7 +241,7 @@ def _answer(
 def _gravest(faults: Iterable[str]) -> str:
     """The endpoint's failure before the judge's, and of several the commonest."""
     counts = Counter(faults)
-    return min(counts, key=lambda fault: (not fault.startswith(ERROR), -counts[fault], fault))
+    return min(counts, key=lambda fault: (not fault.startswith(JUDGE_ERROR), -counts[fault], fault))
 
 
 def _merged(flags: tuple[str, ...], said: Iterable[Said]) -> tuple[str, ...]:
