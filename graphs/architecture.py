@@ -21,13 +21,26 @@ from mnemoscope.memory_backends.record import Capabilities
 from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["Architecture", "EvidenceClass", "Mode", "ReadGraph", "WriteGraph", "create_architecture", "read_graph",
-           "write_graph"]  # fmt: skip
+__all__ = [
+    "Architecture",
+    "EvidenceClass",
+    "Family",
+    "Mode",
+    "ReadGraph",
+    "WriteGraph",
+    "create_architecture",
+    "read_graph",
+    "write_graph",
+]
 
 EvidenceClass = Literal["package", "model", "twin"]
 """`package`: the system's own code or, for baselines, the exact method. `model`: written anew, with a model.
 `twin`: rules in the place of a model."""
 Mode = Literal["llm", "heuristic"]
+Family = Literal["control", "turns", "facts", "graph", "tiers", "summary", "capacity"]
+"""`control`: bounds that others are compared with. `turns`: what was said, as it was said. `facts`: statements drawn
+from it. `graph`: linked notes, events or cues. `tiers`: layers with paging. `summary`: one text. `capacity`: a share
+of the history (MemUse's conditions)."""
 
 G = TypeVar("G")
 _METHODS = sorted(name for name in vars(MemoryBackend) if not name.startswith("_"))
@@ -70,6 +83,11 @@ class Architecture:
     embeds: Callable[[Sequence[Turn]], Sequence[str]] = embeds_nothing
     asks: Callable[[Sequence[Turn]], Usage] = asks_nothing
     """Model calls and tokens that taking these turns in would cost, as an estimate."""
+    asks_to_read: Usage = Usage()
+    """Model calls and tokens that one read costs, as an estimate; empty where reading asks no model."""
+    family: Family = "turns"
+    loses: str = ""
+    """What it is known to lose, in a line; empty where it loses nothing by design."""
     mode: Mode | None = None
     """None where no part of it ever asks a language model."""
     evidence_class: EvidenceClass = "package"
@@ -136,31 +154,39 @@ def create_architecture(text: str) -> Architecture:
 
 
 def write_graph(
-    nodes: Mapping[str, Node[WriteState, MemoryContext]],
+    nodes: Mapping[str, Node[Any, MemoryContext]],
     *,
-    skip_after: Mapping[str, Callable[[WriteState], bool]] | None = None,
+    state: type[WriteState] = WriteState,
+    skip_after: Mapping[str, Callable[[Any], bool]] | None = None,
 ) -> WriteGraph:
     """A WRITE graph whose nodes run one after the other.
 
     Args:
         nodes: Name to node, in order.
+        state: `WriteState`, or one of the architecture's own with further channels.
         skip_after: After these nodes the run ends where the test is true.
     """
-    graph: WriteGraph = StateGraph(WriteState, context_schema=MemoryContext)
+    graph: WriteGraph = StateGraph(state, context_schema=MemoryContext)
     for name, node in nodes.items():
         graph.add_node(name, spanned(f"write/{name}", node))
     _chain(graph, list(nodes), skip_after or {})
     return graph
 
 
-def read_graph(nodes: Mapping[str, Node[ReadState, MemoryContext]], *, together: Sequence[str] = ()) -> ReadGraph:
+def read_graph(
+    nodes: Mapping[str, Node[Any, MemoryContext]],
+    *,
+    state: type[ReadState] = ReadState,
+    together: Sequence[str] = (),
+) -> ReadGraph:
     """A READ graph whose nodes run one after the other.
 
     Args:
         nodes: Name to node, in order.
+        state: `ReadState`, or one of the architecture's own with further channels.
         together: The names of first nodes that run side by side; the next one waits for all of them.
     """
-    graph: ReadGraph = StateGraph(ReadState, context_schema=MemoryContext)
+    graph: ReadGraph = StateGraph(state, context_schema=MemoryContext)
     for name, node in nodes.items():
         graph.add_node(name, spanned(f"read/{name}", node))
     rest = [name for name in nodes if name not in together]

@@ -27,7 +27,11 @@ class HiddenTrace:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One cell's outcome. `status` is `error` only where the infrastructure failed; that is never a wrong answer."""
+    """One cell's outcome.
+
+    `status` is `error` only where the infrastructure failed; that is never a wrong answer. It is `excluded` where the
+    system was not asked, because what it is for cannot be done on this probe.
+    """
 
     visible_text: str
     hidden_trace: HiddenTrace
@@ -36,5 +40,6 @@ class Reply:
     realised: Mapping[str, bool] = field(default_factory=dict)
     """Slot id to whether `verify` found it in the visible text; empty where the profile does not verify."""
     usage: Usage = Usage()
-    status: Literal["ok", "error"] = "ok"
+    status: Literal["ok", "error", "excluded"] = "ok"
     error: str | None = None
+    """Why there is no reply; None where there is one."""

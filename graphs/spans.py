@@ -12,7 +12,7 @@ from mnemoscope.core.language.display import clip
 from mnemoscope.core.ports import Span, Trace
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.metering import count, metering
-from mnemoscope.graphs.state import AssistantContext, AssistantState, MemoryContext, ReadState, WriteState
+from mnemoscope.graphs.state import AssistantContext, MemoryContext
 from mnemoscope.graphs.traces import NullTrace, redirected
 
 __all__ = ["FIRST_TOKEN", "Node", "RunnableNode", "spanned"]
@@ -22,7 +22,7 @@ FIRST_TOKEN = "first-token"  # noqa: S105 - a token of text
 OUTPUT_LIMIT = 80
 _NOTHING = Usage()
 
-S = TypeVar("S", WriteState, ReadState, AssistantState)
+S = TypeVar("S", bound=Mapping[str, object])
 S_contra = TypeVar("S_contra", contravariant=True)
 C = TypeVar("C", MemoryContext, AssistantContext)
 C_node = TypeVar("C_node", MemoryContext, AssistantContext)

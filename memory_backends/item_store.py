@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ from mnemoscope.core.identity import ItemId, TurnId
 from mnemoscope.core.ports import Vectors
 from mnemoscope.memory_backends import _snapshot_format
 from mnemoscope.memory_backends.indexes.lexical import Bm25Index
-from mnemoscope.memory_backends.record import PROVENANCE_ORDER, MemoryItem, Snapshot, Source
+from mnemoscope.memory_backends.record import PROVENANCE_ORDER, ItemKind, MemoryItem, Snapshot, Source
 from mnemoscope.memory_backends.store import Hit, LexicalIndex, VectorIndex
 
 __all__ = ["ItemStore", "held_at", "united_sources"]
@@ -150,12 +150,68 @@ class ItemStore:
         """
         return self._bury(self._live(item_id), at)
 
+    def amend(
+        self,
+        item_id: ItemId,
+        *,
+        sources: Sequence[Source] = (),
+        links: Sequence[ItemId] | None = None,
+        attrs: Mapping[str, str] | None = None,
+        text: str | None = None,
+        vector: Vectors | None = None,
+    ) -> MemoryItem:
+        """Change a live item in place; its id, times and version stay, so a search at an earlier time sees it changed.
+
+        What a memory comes to hold instead of something else is an `update`; this is for what is kept beside the
+        content (who else said it, links, counters, tags) and for the way in which unchanged content is put.
+
+        Args:
+            item_id: A live item.
+            sources: Further sources; none is lost.
+            links: All links from now on; None keeps them.
+            attrs: Attributes to set; others stay.
+            text: The text from now on; None keeps it.
+            vector: The new text's vector, where the store has a vector index and the text changes.
+
+        Returns:
+            The item as it is now.
+
+        Raises:
+            KeyError: No such item.
+            BackendError: It is a tombstone, or a new text lacks its vector, or a vector comes without a text.
+        """
+        old = self._live(item_id)
+        if (vector is not None) != (text is not None and self._vectors is not None):
+            raise BackendError(f"a new text of item {item_id!r} and its vector go together", phase="write")
+        if self._vectors is not None and vector is not None:
+            self._vectors.upsert([item_id], np.atleast_2d(vector))
+        if self._words is not None and text is not None:
+            self._words.upsert([item_id], [text])
+        new = replace(
+            old,
+            sources=united_sources(old.sources, sources),
+            links=old.links if links is None else tuple(links),
+            attrs={**old.attrs, **(attrs or {})},
+            text=old.text if text is None else text,
+        )
+        self._items[item_id] = new
+        self._snapshot = None
+        return new
+
     def get(self, item_id: ItemId) -> MemoryItem:
         """One item by id, tombstones included; `KeyError` if there is none."""
         return self._items[item_id]
 
-    def search_vector(self, vector: np.ndarray, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
+    def search_vector(
+        self, vector: np.ndarray, k: int, *, now: datetime | None = None, kinds: Collection[ItemKind] | None = None
+    ) -> list[MemoryItem]:
         """The `k` nearest items that held at `now`; a zero vector (a blank text) finds nothing.
+
+        Args:
+            vector: Of unit length, shape `(dim,)`.
+            k: How many.
+            now: None: at the end of what is stored.
+            kinds: Only these; None: all.
 
         Raises:
             BackendError: The store has no vector index, or the vector does not fit it.
@@ -163,10 +219,18 @@ class ItemStore:
         index = self._vectors
         if index is None:
             raise BackendError("this store has no vector index", phase="retrieve")
-        return self._held_best(lambda n: index.search(vector, n), k, now)
+        return self._held_best(lambda n: index.search(vector, n), k, now, kinds)
 
-    def search_lexical(self, text: str, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
+    def search_lexical(
+        self, text: str, k: int, *, now: datetime | None = None, kinds: Collection[ItemKind] | None = None
+    ) -> list[MemoryItem]:
         """The `k` best items by BM25 that held at `now`, all with a score above zero.
+
+        Args:
+            text: What to look for.
+            k: How many.
+            now: None: at the end of what is stored.
+            kinds: Only these; None: all.
 
         Raises:
             BackendError: The store has no lexical index.
@@ -174,7 +238,7 @@ class ItemStore:
         index = self._words
         if index is None:
             raise BackendError("this store has no lexical index", phase="retrieve")
-        return self._held_best(lambda n: index.search(text, n), k, now)
+        return self._held_best(lambda n: index.search(text, n), k, now, kinds)
 
     def vectors(self, ids: Sequence[ItemId]) -> Vectors:
         """The stored vectors of items, in this order; `KeyError` for an unknown id."""
@@ -241,14 +305,22 @@ class ItemStore:
         self._snapshot = None
         return dead
 
-    def _held_best(self, search: Callable[[int], list[Hit]], k: int, now: datetime | None) -> list[MemoryItem]:
+    def _held_best(
+        self,
+        search: Callable[[int], list[Hit]],
+        k: int,
+        now: datetime | None,
+        kinds: Collection[ItemKind] | None,
+    ) -> list[MemoryItem]:
         if k < 1:
             return []
         wanted = k
         while True:
             hits = search(wanted)
             found = [(self._items[item_id], score) for item_id, score in hits]
-            held = [(item, score) for item, score in found if held_at(item, now)]
+            held = [
+                (item, score) for item, score in found if held_at(item, now) and (kinds is None or item.kind in kinds)
+            ]
             if len(held) >= k or len(hits) < wanted or wanted >= len(self._items):
                 break
             wanted *= 4

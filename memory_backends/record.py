@@ -34,7 +34,7 @@ PROVENANCE_ORDER: tuple[Provenance, ...] = ("verbatim", "cited", "batch", "inher
 
 ItemKind = Literal[
     "turn", "chunk", "fact", "event", "note", "entry", "episode", "statement", "segment", "page", "summary", "profile",
-    "core_block", "passage", "blob", "message",
+    "core_block", "passage", "blob", "message", "entity", "cue",
 ]  # fmt: skip
 FlushReason = Literal["session_end", "sleep", "history_end"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from mnemoscope.core.identity import ItemId
 from mnemoscope.core.ports import Vectors
-from mnemoscope.memory_backends.record import MemoryItem, Snapshot, Source
+from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Snapshot, Source
 
 __all__ = ["Hit", "LexicalIndex", "MemoryStore", "VectorIndex"]
 
@@ -86,14 +86,33 @@ class MemoryStore(Protocol):
     def invalidate(self, item_id: ItemId, *, at: datetime | None) -> MemoryItem:
         """Turn an item into a tombstone; it is kept and no longer found."""
 
+    def amend(
+        self,
+        item_id: ItemId,
+        *,
+        sources: Sequence[Source] = (),
+        links: Sequence[ItemId] | None = None,
+        attrs: Mapping[str, str] | None = None,
+        text: str | None = None,
+        vector: Vectors | None = None,
+    ) -> MemoryItem:
+        """Change a live item in place: further sources, links, attributes, or how its unchanged content is put."""
+
     def get(self, item_id: ItemId) -> MemoryItem:
         """One item by id, tombstones included; `KeyError` if there is none."""
 
-    def search_vector(self, vector: np.ndarray, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
-        """Nearest items by vector."""
+    def search_vector(
+        self, vector: np.ndarray, k: int, *, now: datetime | None = None, kinds: Collection[ItemKind] | None = None
+    ) -> list[MemoryItem]:
+        """Nearest items by vector; `kinds` leaves out all others."""
 
-    def search_lexical(self, text: str, k: int, *, now: datetime | None = None) -> list[MemoryItem]:
-        """Best items by BM25."""
+    def search_lexical(
+        self, text: str, k: int, *, now: datetime | None = None, kinds: Collection[ItemKind] | None = None
+    ) -> list[MemoryItem]:
+        """Best items by BM25; `kinds` leaves out all others."""
+
+    def vectors(self, ids: Sequence[ItemId]) -> Vectors:
+        """The stored vectors of items, in this order; `KeyError` for an unknown id."""
 
     def items(self, *, tombstones: bool = False) -> Iterator[MemoryItem]:
         """Stored items in order of writing."""

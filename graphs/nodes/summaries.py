@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 
 from langgraph.runtime import Runtime
 
@@ -17,6 +16,7 @@ from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.extracts import Passage, central, count_words, cut_at_sentence, extract
 from mnemoscope.graphs.nodes.write import ends_session
+from mnemoscope.graphs.provenance import last_time
 from mnemoscope.graphs.state import MemoryContext, WriteState
 from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.scenarios.records import Turn
@@ -125,7 +125,7 @@ class Retire:
             return {"invalidated": ()}
         newest = state["added"][-1]
         old = [item for item in store.items() if item.kind == "summary" and item.id != newest]
-        at = _last_time(state["ended"])
+        at = last_time(state["ended"])
         for item in old:
             store.invalidate(item.id, at=at)
         gone = {source.turn_id: "policy" for item in old for source in item.sources} if self._lets_go else {}
@@ -164,7 +164,7 @@ def without_model(name: str) -> ConfigError:
 
 
 def _summary_item(turns: Sequence[Turn], text: str, origin: str, cited: frozenset[TurnId]) -> MemoryItem:
-    at = _last_time(turns)
+    at = last_time(turns)
     return MemoryItem(
         id=ItemId(f"summary of {turns[0].session_id} ({turns[0].turn_id})"),
         kind="summary",
@@ -183,10 +183,6 @@ def _summary_item(turns: Sequence[Turn], text: str, origin: str, cited: frozense
 def _transcript(turns: Sequence[Turn]) -> str:
     lines = [f"{turn.speaker}: {turn.content}" for turn in turns]
     return "\n".join([f"Conversation of {conversation_time(turns[0].at)}", *lines])
-
-
-def _last_time(turns: Sequence[Turn]) -> datetime | None:
-    return max((turn.at for turn in turns if turn.at is not None), default=None)
 
 
 def _sessions(turns: Sequence[Turn]) -> list[list[Turn]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from langgraph.runtime import Runtime
 
 from mnemoscope.core.errors import BackendError
-from mnemoscope.core.identity import ItemId, TurnId
+from mnemoscope.graphs.provenance import free_ids, last_time
 from mnemoscope.graphs.state import MemoryContext, WriteEvent, WriteState
 from mnemoscope.graphs.windows import OpenWindow
 from mnemoscope.memory_backends.record import MemoryItem, Source
@@ -98,13 +98,12 @@ def window_item(window: Sequence[Turn], store: MemoryStore) -> MemoryItem:
     Its id is the turn's, or the first and the last turn's.
     """
     first, last = window[0], window[-1]
-    times = [turn.at for turn in window if turn.at is not None]
-    observed = max(times, default=None)
+    observed = last_time(window)
     attrs = {"session": str(first.session_id)}
     if len(window) == 1 and first.session_id != POOL_SESSION:
         attrs["speaker"] = first.speaker
     return MemoryItem(
-        id=_free_id(first.turn_id if len(window) == 1 else TurnId(f"{first.turn_id}..{last.turn_id}"), store),
+        id=free_ids([first.turn_id if len(window) == 1 else f"{first.turn_id}..{last.turn_id}"], store)[0],
         kind="turn" if len(window) == 1 else "chunk",
         text=window_text(window),
         sources=tuple(Source(turn.turn_id, "verbatim", 1 / len(window)) for turn in window),
@@ -114,19 +113,3 @@ def window_item(window: Sequence[Turn], store: MemoryStore) -> MemoryItem:
         seq_to=last.index,
         attrs=attrs,
     )
-
-
-def _free_id(name: TurnId, store: MemoryStore) -> ItemId:
-    item_id, repeat = ItemId(name), 1
-    while _is_taken(item_id, store):
-        repeat += 1
-        item_id = ItemId(f"{name}#{repeat}")
-    return item_id
-
-
-def _is_taken(item_id: ItemId, store: MemoryStore) -> bool:
-    try:
-        store.get(item_id)
-    except KeyError:
-        return False
-    return True
