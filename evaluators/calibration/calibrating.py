@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.language.tokens import has_unspaced_script
 from mnemoscope.evaluators.calibration.labels import LabelledRow, Labels, question_of, subject_of, task_of
 from mnemoscope.evaluators.calibration.probing import probes_of
@@ -67,14 +68,22 @@ async def calibrate(
         concurrency: Questions in flight.
         told: Is called after each row.
 
+    Returns:
+        The calibration; rows of tasks that the judge does not have are left out.
+
     Raises:
+        ConfigError: The judge has none of the tasks.
         BudgetStop: The judge may not be asked any more.
     """
     judge = askings[0]
     rounds = [_Asking(one, concurrency, told) for one in askings]
     by_metric: defaultdict[str, list[LabelledRow]] = defaultdict(list)
     for row in labels.rows:
-        by_metric[row.metric].append(row)
+        if judge.key(task_of(row.metric)):
+            by_metric[row.metric].append(row)
+    if not by_metric:
+        labelled = ", ".join(sorted({task_of(row.metric) for row in labels.rows}))
+        raise ConfigError(f"judge {judge.name} judges none of {labelled}; see mnemoscope judge list")
     found = [await _metric(rounds, metric, rows, _Draws(seed, resamples)) for metric, rows in sorted(by_metric.items())]
     canaries = await injection_rate(judge) if with_canaries else None
     return Calibration(

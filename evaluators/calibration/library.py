@@ -10,12 +10,14 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from mnemoscope.core.errors import ConfigError, DataError
-from mnemoscope.evaluators.calibration.record import Calibration
+from mnemoscope.evaluators.calibration.record import SCHEMA_VERSION, Calibration
 
-__all__ = ["Calibrations", "Kappa", "bundled_calibrations", "read_calibration"]
+__all__ = ["CAUTION", "Calibrations", "Kappa", "bundled_calibrations", "read_calibration"]
 
 _ASKED_AS = {"abstention": "refusal"}
 """Metric to the task that its rows are labelled by, where the names differ and the judge is asked in the same words."""
+CAUTION = "†"
+"""Stands behind a κ that rests on little."""
 _BUNDLED = Path(__file__).parent / "bundled"
 
 
@@ -33,18 +35,23 @@ class Kappa(NamedTuple):
     """Names of the label files."""
     band: float | None
     """Chance that two askings of the judge differ; None where it was asked once."""
+    cautions: tuple[str, ...] = ()
+    """Why it is to be read with care; see `MetricCalibration.cautions`."""
 
     def __str__(self) -> str:
-        """As tables print it.
+        """As tables print it; a dagger stands for the cautions.
 
         Example:
             >>> str(Kappa(0.708, 0.55, 0.84, 120, 31, "rows.jsonl", None))
             'κ .71 [.55, .84] n=120'
+            >>> str(Kappa(0.708, 0.41, 0.92, 24, 5, "rows.jsonl", None, ("24 rows", "5 clusters")))
+            'κ .71 [.41, .92] n=24†'
         """
+        mark = CAUTION if self.cautions else ""
         if self.value is None:
-            return f"κ undefined n={self.n}"
+            return f"κ undefined n={self.n}{mark}"
         ends = "" if self.low is None or self.high is None else f" [{_short(self.low)}, {_short(self.high)}]"
-        return f"κ {_short(self.value)}{ends} n={self.n}"
+        return f"κ {_short(self.value)}{ends} n={self.n}{mark}"
 
 
 class Calibrations:
@@ -71,7 +78,7 @@ class Calibrations:
             return None
         one, calibration = known
         band = one.consistency.band if one.consistency else None
-        return Kappa(one.kappa, one.low, one.high, one.n, one.clusters, calibration.source, band)
+        return Kappa(one.kappa, one.low, one.high, one.n, one.clusters, calibration.source, band, one.cautions)
 
 
 def read_calibration(file: Path) -> Calibration:
@@ -79,7 +86,7 @@ def read_calibration(file: Path) -> Calibration:
 
     Raises:
         ConfigError: It cannot be read.
-        DataError: It is not a calibration.
+        DataError: It is not a calibration, a figure of it is impossible, or a later version wrote it; with the field.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -90,8 +97,15 @@ def read_calibration(file: Path) -> Calibration:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or None
+        later = field == "schema_version"
         raise DataError(
-            f"not a calibration: {first['msg']}", file=file, field=field, fix="make it with mnemoscope judge calibrate"
+            f"a calibration of another version than {SCHEMA_VERSION}"
+            if later
+            else f"not a calibration: {first['msg'].removeprefix('Value error, ')}",
+            file=file,
+            field=field,
+            seen=first["input"],
+            fix=f"{'update the program, or ' if later else ''}make it again with mnemoscope judge calibrate",
         ) from None
 
 

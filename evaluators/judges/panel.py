@@ -84,10 +84,10 @@ class Panel:
 
 
 def panel(members: str) -> Callable[[JudgePorts], Judge]:
-    """The factory behind the name `panel`.
+    """Several judges answer; the label that most of them give stands, a tie is `invalid`.
 
     Args:
-        members: Names of judges, joined by `+`.
+        members: Names of judges, joined by `+`; at least two.
     """
 
     def opened(ports: JudgePorts) -> Judge:

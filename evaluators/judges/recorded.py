@@ -114,11 +114,11 @@ class RecordedJudge:
 
 
 def recorded(*, file: str, judge: str | None = None) -> RecordedJudge:
-    """The factory behind the name `recorded`.
+    """Answers from a file: those of people, or of a judge that was asked before; by everything that a judge sees.
 
     Args:
-        file: JSON lines of `AnswerRow`.
-        judge: Whose rows.
+        file: JSON lines, as `recording` writes them.
+        judge: Whose rows; None: the file holds one judge's only.
     """
     return RecordedJudge(Path(str(file)), judge if judge is None else str(judge))
 

@@ -66,11 +66,11 @@ class Recording:
 
 
 def recording(judge: str, *, file: str) -> Callable[[JudgePorts], Judge]:
-    """The factory behind the name `recording`.
+    """Another judge answers, and its answers are written to a file that `recorded` reads.
 
     Args:
         judge: The name of the judge that answers.
-        file: Where the rows go.
+        file: Where the rows go; they are appended.
     """
 
     def opened(ports: JudgePorts) -> Judge:

@@ -19,15 +19,20 @@ __all__ = ["JUDGES", "JudgePorts", "open_judge"]
 _PACKAGE = "mnemoscope.evaluators.judges"
 
 
+def _no_model(text: str | None) -> None:
+    """No model can be opened here."""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgePorts:
     """What judges reach models and embeddings through."""
 
-    model: LanguageModel | None = None
-    """The model that judges where the judge's name does not say another; None: none is configured."""
     embedder: Embedder | None = None
-    open_model: Callable[[str], LanguageModel | None] | None = None
-    """Opens a model by its text form."""
+    model: Callable[[str | None], LanguageModel | None] = _no_model
+    """Opens a model by its text form; None: the configured one. It gives None where none is configured.
+
+    Only a judge that asks a model calls it, so that others need no endpoint.
+    """
 
 
 JUDGES: Registry[Callable[[JudgePorts], Judge] | Judge] = Registry(

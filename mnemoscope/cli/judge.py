@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from mnemoscope.engine.tools import Tools
     from mnemoscope.evaluators.calibration.auditing import AuditRow
-    from mnemoscope.evaluators.calibration.record import Calibration, MetricCalibration
+    from mnemoscope.evaluators.calibration.record import Calibration
     from mnemoscope.evaluators.judges.judge import Judge
+    from mnemoscope.evaluators.judges.registry import JudgePorts
 
 __all__ = ["app"]
 
@@ -30,41 +31,19 @@ Model = Annotated[str | None, typer.Option("--judge-model", help="The model that
 Cache = Annotated[str | None, typer.Option(help="Folder of the caches, or none.")]
 
 
-class _Listed(NamedTuple):
-    judge: str
-    tasks: dict[str, str]
-    """Task to the key of its answers."""
-    metrics: list[str]
-    needs: str | None
-
-
 @app.command("list")
 def list_judges(judge_model: Model = None, as_json: JsonFlag = False) -> None:
-    """List the judges, what each can judge, and which metrics it serves."""
-    from mnemoscope.evaluators.judges.question import TASKS
-    from mnemoscope.evaluators.judges.registry import JUDGES
-    from mnemoscope.evaluators.metrics.metric import tasks_of
-    from mnemoscope.evaluators.metrics.registry import default_metrics
+    """List the judges: what each does, its parameters, an example, whether it needs a model, and what it serves."""
+    from mnemoscope.cli.judge_list import judge_sheets, sheet_table
 
-    judged = [metric for metric in default_metrics() if tasks_of(metric)]
-    found: list[_Listed] = []
-    for name in JUDGES.names():
-        judge = _try_open(name, judge_model)
-        keys = {} if isinstance(judge, str) else {str(task): key for task in TASKS if (key := judge.key(task))}
-        serves = [metric.name for metric in judged if tasks_of(metric) <= set(keys)]
-        found.append(_Listed(name, keys, serves, judge if isinstance(judge, str) else None))
+    with _tools("offline", judge_model, "minilm", None) as tools:
+        listed = list(judge_sheets(tools.judge_ports(lambda model: model)))
     if as_json:
-        emit_json({"judges": [entry._asdict() for entry in found]})
+        emit_json({"judges": [entry.to_json() for entry in listed]})
         return
-    from mnemoscope.cli.tables import plain_table
-
-    table = plain_table()
-    table.add_column("judge", no_wrap=True)
-    table.add_column("judges", max_width=40, overflow="fold")
-    table.add_column("serves", max_width=60, overflow="fold")
-    for entry in found:
-        table.add_row(entry.judge, ", ".join(entry.tasks) or f"needs: {entry.needs}", ", ".join(entry.metrics))
-    show(table)
+    for entry in listed:
+        show(sheet_table(entry))
+        show("")
     show("keys by task: --json. A judge of your own: path.py:Name")
 
 
@@ -94,6 +73,7 @@ def calibrate(
     beside that metric by that judge, and `uncalibrated` beside every other.
     """
     from mnemoscope.agents.clock import SystemClock
+    from mnemoscope.cli.judge_calibration import calibration_json, calibration_tables
     from mnemoscope.core.errors import ConfigError
     from mnemoscope.evaluators.calibration.calibrating import calibrate as measure
     from mnemoscope.evaluators.calibration.labels import Labels, bundled_rows, read_labels
@@ -128,12 +108,14 @@ def calibrate(
     if out is not None:
         out.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
     if as_json:
-        emit_json(found.model_dump(mode="json"))
+        emit_json(calibration_json(found))
     else:
-        for block in _calibration_tables(found):
+        for block in calibration_tables(found):
             show(block)
         if out is not None:
             show(f"written to {out}; use it with: mnemoscope compare RUN.db --calibration {out}")
+    if left_out := sorted({row.metric for row in rows.rows} - {one.metric for one in found.metrics}):
+        note(f"warning: {found.judge} does not judge {', '.join(left_out)}; these rows were left out")
 
 
 @app.command("audit")
@@ -171,17 +153,6 @@ def audit(
             show(f"{row.metric} {row.system}: {len(row.changes) - _CHANGES_SHOWN} more; --json has all")
 
 
-def _try_open(name: str, judge_model: str | None) -> Judge | str:
-    """The judge, or what it needs."""
-    from mnemoscope.core.errors import MnemoscopeError
-
-    try:
-        with _tools(name, judge_model, "minilm", None) as tools:
-            return tools.judge
-    except MnemoscopeError as error:
-        return str(error)
-
-
 def _tools(judge: str, judge_model: str | None, embedder: str, cache: str | None) -> Tools:
     from mnemoscope.config import load_config
     from mnemoscope.engine.tools import Tools
@@ -192,16 +163,11 @@ def _tools(judge: str, judge_model: str | None, embedder: str, cache: str | None
 
 def _askings(tools: Tools, repeats: int) -> list[Judge]:
     """The judge, once per asking: a model is asked again under other replicate numbers."""
-    from mnemoscope.core.ports import LanguageModel
     from mnemoscope.evaluators.judges.asking_again import AskedAgain
-    from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
+    from mnemoscope.evaluators.judges.registry import open_judge
 
     def ports(asking: int) -> JudgePorts:
-        def again(text: str | None) -> LanguageModel | None:
-            model = tools.open_model(text)
-            return model if model is None else AskedAgain(model, asking)
-
-        return JudgePorts(again(tools.config.judge_model), tools.embedder, again)
+        return tools.judge_ports(lambda model: AskedAgain(model, asking))
 
     return [tools.judge, *(open_judge(tools.config.judge, ports(asking)) for asking in range(1, repeats))]
 
@@ -232,69 +198,6 @@ def _keys(
     if stop.requested:
         raise typer.Exit({"budget": 3, "interrupt": 130, "terminate": 143}[stop.reason or "interrupt"])
     return sorted(keys)
-
-
-def _calibration_tables(found: Calibration) -> list[RenderableType]:
-    from mnemoscope.cli.tables import plain_table
-
-    table = plain_table(f"{found.judge} against {found.source}", _swayed(found))
-    for name in ("metric", "n", "cl.", "agree", "κ [95 % interval]", "sens.", "spec.", "judge says", "people say"):
-        table.add_column(name, justify="left" if name in ("metric", "judge says", "people say") else "right")
-    for one in found.metrics:
-        table.add_row(
-            one.metric,
-            f"{one.n}/{one.rows}",
-            str(one.clusters),
-            _share(one.agreement),
-            _kappa(one),
-            _share(one.sensitivity.value),
-            _share(one.specificity.value),
-            _rates(one.judge),
-            _rates(one.people),
-        )
-    kinds = plain_table("accepted, by kind of reply (judge / people)")
-    kinds.add_column("kind")
-    for one in found.metrics:
-        kinds.add_column(one.metric, justify="right")
-    names = sorted({kind for one in found.metrics for kind in one.kinds})
-    for kind in names:
-        cells = [one.kinds.get(kind) for one in found.metrics]
-        kinds.add_row(kind, *("" if c is None else f"{c.judge.count}/{c.people.count} of {c.judge.n}" for c in cells))
-    return [table, "", kinds] if names else [table]
-
-
-def _swayed(found: Calibration) -> str:
-    lines = []
-    for one in found.metrics:
-        lines += [
-            f"{one.metric}: {name}: {p.gap:+.3f} (n={p.n}; {p.meaning})" for name, p in one.probes.items() if p.gap
-        ]
-        if one.consistency is not None:
-            flips = one.consistency.flips
-            lines.append(
-                f"{one.metric}: asked {one.consistency.asked} times: {flips.count} of {flips.n} answers differ"
-            )
-        lines += [f"{one.metric}: {one.n_invalid} invalid, {one.n_error} failed"] if one.n_invalid + one.n_error else []
-    if found.injection is not None:
-        steered = found.injection.steered
-        lines.append(f"steered by instructions in replies: {steered.count} of {steered.n}")
-    return "\n".join(lines)
-
-
-def _kappa(one: MetricCalibration) -> str:
-    if one.kappa is None:
-        return f"– ({one.reason})"
-    ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
-    return f"{one.kappa:.2f}{ends}"
-
-
-def _rates(rates: dict[str, float] | object) -> str:
-    assert isinstance(rates, dict)
-    return ", ".join(f"{label} {share:.0%}" for label, share in rates.items())
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _audit_table(rows: Sequence[AuditRow]) -> RenderableType:

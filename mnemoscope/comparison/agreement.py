@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from mnemoscope.comparison.summary import Figure
-from mnemoscope.evaluators.calibration.library import Calibrations, bundled_calibrations, read_calibration
+from mnemoscope.evaluators.calibration.library import CAUTION, Calibrations, bundled_calibrations, read_calibration
+from mnemoscope.evaluators.calibration.record import FEWEST_CLUSTERS, FEWEST_OF_A_CLASS, FEWEST_ROWS
 
-__all__ = ["calibrations_of", "stale_warnings", "with_kappa"]
+__all__ = ["calibrations_of", "caution_warnings", "stale_warnings", "with_kappa"]
 
 
 def calibrations_of(files: Sequence[Path]) -> Calibrations:
@@ -44,4 +45,20 @@ def stale_warnings(figures: Iterable[Figure], named: Sequence[Path]) -> list[str
         for file in named
         for one in read_calibration(file).metrics
         if one.metric in metrics and (one.metric, one.judge_key) not in used
+    ]
+
+
+def caution_warnings(figures: Iterable[Figure]) -> list[str]:
+    """What the mark behind a κ means: one sentence for all figures whose calibration rests on little.
+
+    Args:
+        figures: The figures, κ filled in.
+    """
+    found = {f.metric: ", ".join(f.agreement.cautions) for f in figures if f.agreement and f.agreement.cautions}
+    if not found:
+        return []
+    of = "; ".join(f"{metric} ({few})" for metric, few in sorted(found.items()))
+    return [
+        f"{CAUTION} κ rests on few labelled replies, so its interval is too narrow: {of}; calibrate on {FEWEST_ROWS} "
+        f"replies of {FEWEST_CLUSTERS} histories or more, {FEWEST_OF_A_CLASS} of each class"
     ]

@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from mnemoscope.comparison.agreement import calibrations_of, stale_warnings, with_kappa
+from mnemoscope.comparison.agreement import calibrations_of, caution_warnings, stale_warnings, with_kappa
 from mnemoscope.comparison.caveats import caveats
 from mnemoscope.comparison.ceilings import ceiling_warnings, gold_ceilings, with_ceilings
 from mnemoscope.comparison.conditions import unequal_settings
@@ -118,7 +118,7 @@ def compare_set(
     figures = list(with_ceilings(figures, ceilings))
     warned += ceiling_warnings(figures, ceilings)
     figures = list(with_kappa(with_gaps(figures, systems), calibrations_of(calibrations)))
-    warned += stale_warnings(figures, calibrations)
+    warned += [*stale_warnings(figures, calibrations), *caution_warnings(figures)]
     shown = tuple(dict.fromkeys(figure.metric for figure in figures)) if metrics is None else named
     return Comparison(
         systems=systems,

@@ -174,6 +174,7 @@ class Figure:
             "kappa_low": finite(self.agreement.low) if self.agreement else None,
             "kappa_high": finite(self.agreement.high) if self.agreement else None,
             "kappa_n": self.agreement.n if self.agreement else None,
+            "kappa_cautions": list(self.agreement.cautions) if self.agreement else [],
             "evidence": self.evidence,
         }
 

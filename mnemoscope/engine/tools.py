@@ -20,7 +20,6 @@ from mnemoscope.agents.writers import open_writer
 from mnemoscope.config import RunConfig, SystemSpec
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.ports import Embedder, LanguageModel, UseDetector, Writer
-from mnemoscope.core.spec import parse_spec
 from mnemoscope.evaluators.detectors.offline import OfflineUseDetector
 from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.judges.judge import Judge
@@ -36,10 +35,6 @@ from mnemoscope.memory_backends.vector_stores import open_vector_store
 from mnemoscope.runfile.rows import LaneKey, SystemRow
 
 __all__ = ["Tools", "architecture_of", "cache_folder", "profile_of", "system_rows"]
-
-
-_JUDGES_WITHOUT_MODEL = ("offline", "recorded")
-"""Replies of a model can be judged by these where its endpoint and key are not at hand."""
 
 
 @lru_cache(maxsize=256)
@@ -186,9 +181,20 @@ class Tools:
     @cached_property
     def judge(self) -> Judge:
         """Answers what metrics need to know of replies."""
-        asks_a_model = parse_spec(self.config.judge).name not in _JUDGES_WITHOUT_MODEL
-        model = self.open_model(self.config.judge_model or self.config.model) if asks_a_model else None
-        return open_judge(self.config.judge, JudgePorts(model, self.embedder, self.open_model))
+        return open_judge(self.config.judge, self.judge_ports(lambda model: model))
+
+    def judge_ports(self, through: Callable[[LanguageModel], LanguageModel]) -> JudgePorts:
+        """What a judge of this run reaches models and embeddings through; a model is opened when it is asked for.
+
+        Args:
+            through: What is put before each model that is opened.
+        """
+
+        def opened(text: str | None) -> LanguageModel | None:
+            model = self.open_model(text or self.config.judge_model or self.config.model)
+            return None if model is None else through(model)
+
+        return JudgePorts(self.embedder, opened)
 
     @cached_property
     def evaluator(self) -> Evaluator:

@@ -25,7 +25,7 @@ from mnemoscope.runfile.writer import CellRecord
 METRIC_KEYS = [
     *("benchmark", "metric", "system", "stratum", "n_expected", "n_scored", "n_error", "n_invalid", "n_excluded"),
     *("value", "low", "high", "interval", "strict", "ceiling", "vs_none", "vs_oracle", "flip_rate", "clusters"),
-    *("judge_key", "kappa", "kappa_low", "kappa_high", "kappa_n", "evidence"),
+    *("judge_key", "kappa", "kappa_low", "kappa_high", "kappa_n", "kappa_cautions", "evidence"),
 ]
 PAIR_KEYS = [
     *("benchmark", "metric", "judge_key", "stratum", "a", "b", "delta", "low", "high", "p", "p_clustered"),

@@ -9,12 +9,31 @@ from pathlib import Path
 import pytest
 
 from mnemoscope.cli import main
-from mnemoscope.config import RunConfig
+from mnemoscope.config import RunConfig, load_config
+from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.spec import parse_spec
 from mnemoscope.engine import RunOutcome
+from mnemoscope.engine.tools import Tools
+from mnemoscope.evaluators.judges.describing import describe_judge
+from mnemoscope.evaluators.judges.registry import JudgePorts
+from mnemoscope.runfile.reader import open_run
 from tests.front_door.import_tools import do_import
 
 Configure = Callable[..., RunConfig]
 DoRun = Callable[[RunConfig], RunOutcome]
+NEVER = """
+from mnemoscope.evaluators.judges.question import Answer
+
+
+class Never:
+    name = "never"
+
+    def key(self, task):
+        return "never-1" if task == "answer" else ""
+
+    async def judge(self, question):
+        return (Answer("wrong", 0.0, judge_key="never-1"),)
+"""
 ROWS = [
     {"reply": "Your cat is called Pixel.", "label": "right"},
     {"reply": "I don't know what your cat is called.", "label": "wrong"},
@@ -40,12 +59,74 @@ def test_list_says_what_each_judge_can_do_and_needs(capsys: pytest.CaptureFixtur
     assert {"use", "answer", "correction", "refusal"} <= set(found["offline"]["tasks"])
     assert {"smc", "integration", "answer"} <= set(found["offline"]["metrics"])
     assert "miq" not in found["offline"]["metrics"]
-    assert "--judge-model" in found["llm"]["needs"] and not found["llm"]["tasks"]
+    assert found["llm"]["needs_model"] and not found["offline"]["needs_model"] and not found["recorded"]["needs_model"]
+    assert found["llm"]["tasks"]["quality"] is None, "its key has the model in it, and none is configured"
+    assert "miq" in found["llm"]["metrics"]
     assert main(["judge", "list", "--judge-model", "openai(model=tiny,base_url=http://127.0.0.1:9/v1)", "--json"]) == 0
     found = {entry["judge"]: entry for entry in json.loads(capsys.readouterr().out)["judges"]}
     assert {"miq", "three-axis", "alignment"} <= set(found["llm"]["metrics"])
+    assert "model=tiny" in found["llm"]["tasks"]["quality"]
+
+
+def test_list_says_how_each_judge_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "list", "--json"]) == 0
+    for entry in json.loads(capsys.readouterr().out)["judges"]:
+        assert entry["does"] and not entry["problem"], entry
+        written = parse_spec(entry["example"])
+        required = [one["name"] for one in entry["parameters"] if one["default"] is None]
+        assert written.name == entry["judge"] and len(written.args) + len(written.kwargs) >= len(required)
+        assert all(one["meaning"] for one in entry["parameters"]), entry["judge"]
     assert main(["judge", "list"]) == 0
-    assert "offline" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert '--judge "panel(offline+llm(votes=3))"' in said
+    assert "missing" not in said and "argument" not in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+JUDGE = '''
+class Counting:
+    """Counts words.
+
+    Args:
+        least: How many are enough.
+    """
+
+    def __init__(self, least, asks=False):
+        self.name = "counting"
+
+    def key(self, task):
+        return ""
+
+    async def judge(self, question):
+        return ()
+
+
+'''
+
+
+def test_a_judge_of_a_user_is_described_by_its_signature(tmp_path: Path) -> None:
+    path = tmp_path / "counting_judge.py"
+    path.write_text(JUDGE, encoding="utf-8")
+    sheet = describe_judge(f"{path}:Counting", JudgePorts())
+    assert sheet.does == "Counts words." and sheet.example.endswith(":Counting(least=…)")
+    assert sheet.parameters == (("least", None, "How many are enough."), ("asks", "False", ""))
+    assert sheet.needs_model is None
+
+
+def test_a_judge_of_a_user_needs_no_model_of_the_run(
+    tmp_path: Path, config: Configure, do_run: DoRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its verdicts can be given where the endpoint and the key of the replies' model are not at hand."""
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+    path = tmp_path / "never_judge.py"
+    path.write_text(NEVER, encoding="utf-8")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with open_run(run) as found:
+        given = {**found.config.model_dump(), "model": "openai(model=gone,base_url=nowhere)", "judge": f"{path}:Never"}
+    with Tools(load_config(None, given)) as tools:
+        assert tools.judge.key("answer") == "never-1"
+        with pytest.raises(ConfigError):
+            assert tools.model
 
 
 def test_a_calibration_shows_beside_its_metric_and_no_other(
@@ -136,16 +217,7 @@ def test_an_audit_of_two_judges_by_name_judges_what_is_missing(
 ) -> None:
     run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
     strict = tmp_path / "strict.py"
-    strict.write_text(
-        "from mnemoscope.evaluators.judges.question import Answer\n\n\n"
-        "class Never:\n"
-        "    name = 'never'\n\n"
-        "    def key(self, task):\n"
-        "        return 'never-1' if task == 'answer' else ''\n\n"
-        "    async def judge(self, question):\n"
-        "        return (Answer('wrong', 0.0, judge_key='never-1'),)\n",
-        encoding="utf-8",
-    )
+    strict.write_text(NEVER, encoding="utf-8")
     arguments = ["judge", "audit", str(run), "--judge", "offline", "--judge", f"{strict}:Never", "--metric", "answer"]
     assert main([*arguments, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["audit"]

@@ -25,23 +25,20 @@ def llm(
     expected_cut: int | None = None,
     seed: int = 0,
 ) -> Callable[[JudgePorts], Judge]:
-    """The factory behind the name `llm`; parameters as those of `LlmJudge`.
+    """A language model answers: fenced data, structured answers, and quotes that must stand in the reply.
 
     Args:
         model: The text form of the model that judges; None: `--judge-model`, else `--model`.
-        votes: How often each question is asked.
-        parser: `strict`, or the name of a release.
-        expected_cut: Characters of the expected text that the judge sees.
+        votes: How often each question is asked, 1 to 99; None: three times for `use`, once for all else.
+        parser: `strict`, or a release's own reading: `locomo-conv`, `memuse`, `longmemeval`.
+        expected_cut: Characters of the expected text that the judge sees; None: all, or the release's cut.
         seed: Of the fences.
     """
 
     def opened(ports: JudgePorts) -> Judge:
         from mnemoscope.evaluators.judges.llm.judge import LlmJudge
 
-        found = ports.model
-        if model is not None:
-            found = ports.open_model(model) if ports.open_model is not None else None
-        if found is None:
+        if (found := ports.model(model)) is None:
             wanted = f"the model {model!r}" if model is not None else "a model"
             raise ConfigError(
                 f"judge llm needs {wanted}: add --judge-model MODEL (or --model MODEL), or --judge offline"

@@ -13,7 +13,7 @@ __all__ = ["offline"]
 
 
 def offline() -> Callable[[JudgePorts], Judge]:
-    """The factory behind the name `offline`."""
+    """Fixed rules and a small embedder: deterministic and free, a floor where replies paraphrase freely."""
 
     def opened(ports: JudgePorts) -> Judge:
         from mnemoscope.evaluators.judges.offline.judge import OfflineJudge

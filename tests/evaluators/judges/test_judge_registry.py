@@ -15,12 +15,12 @@ from mnemoscope.evaluators.judges.registry import JUDGES, JudgePorts, open_judge
 
 @pytest.fixture
 def ports(scripted: Callable) -> JudgePorts:
-    def opened(text: str) -> object:
+    def opened(text: str | None) -> object:
         model = scripted("?")
-        model.key = text
+        model.key = text or model.key
         return model
 
-    return JudgePorts(model=scripted("?"), open_model=opened)  # type: ignore[arg-type]
+    return JudgePorts(model=opened)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
