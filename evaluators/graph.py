@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, NamedTuple, Protocol, TypedDict
 
 from langgraph.graph import END, START, StateGraph
@@ -16,7 +17,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.judge import Answers, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
-from mnemoscope.evaluators.metrics.metric import Judged, Metric, failure, tasks_of
+from mnemoscope.evaluators.metrics.metric import Judged, Metric, failure, judge_key, tasks_of
 from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
 
 __all__ = ["Evaluation", "EvaluationState", "Evaluator"]
@@ -67,9 +68,9 @@ class Evaluator:
     """Scores cells with a fixed set of metrics.
 
     The graph is compiled once. Its dispatch sends the case to one node per family of metrics that apply; a node asks
-    the judge what its metrics need to know and has them conclude. Nodes never raise, because one failing branch would
-    discard its siblings: a metric that fails gives a verdict with status `error`. Merged verdicts are sorted by metric
-    and subject.
+    the judge what its metrics need to know, has them conclude, and binds what a judged metric gives, exclusions and
+    failures included, to one key (`judge_key`). Nodes never raise, because one failing branch would discard its
+    siblings: a metric that fails gives a verdict with status `error`. Merged verdicts are sorted by metric and subject.
 
     Args:
         metrics: The metrics; names are unique.
@@ -109,7 +110,7 @@ class Evaluator:
         builder = StateGraph(EvaluationState)
         builder.add_node("merge", _merge)
         for family, metrics in self._families.items():
-            builder.add_node(family, _family_node(metrics))
+            builder.add_node(family, _family_node(metrics, {m.name: judge_key(m, self.judge) for m in metrics}))
             builder.add_edge(family, "merge")
         builder.add_conditional_edges(START, self._dispatch, [*self._families, "merge"])
         builder.add_edge("merge", END)
@@ -131,13 +132,14 @@ def _family(metric: Metric) -> str:
     return str(getattr(metric, "family", "own"))
 
 
-def _family_node(metrics: tuple[Metric, ...]) -> _Node:
+def _family_node(metrics: tuple[Metric, ...], keys: Mapping[str, str]) -> _Node:
     # a coroutine, so that LangGraph runs it here: handing short rules to its thread pool costs more than they do
     async def evaluate_family(state: EvaluationState) -> EvaluationState:
         case, asked = state["case"], state["asked"]
         wanted = [metric for metric in metrics if _applies(metric, case)]
         answers = await asked.answers([q for metric in wanted for q in _questions(metric, case)])
-        return {"found": [v for metric in wanted for v in _verdicts(metric, case, answers)]}
+        found = ((v, keys[metric.name]) for metric in wanted for v in _verdicts(metric, case, answers))
+        return {"found": [replace(verdict, judge_key=key) if key else verdict for verdict, key in found]}
 
     return evaluate_family
 

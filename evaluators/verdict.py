@@ -26,7 +26,8 @@ class Verdict:
     score: float | None
     status: VerdictStatus = "scored"
     judge_key: str = ""
-    """Rule or prompt, model, parameters and parser; verdicts of two keys are not compared."""
+    """Rule or prompt, model, parameters and parser, of every task that the metric may ask; verdicts of two keys are not
+    compared."""
     prompt_sha: str = ""
     """Hash of the rendered prompt; empty for rules."""
     raw: str = ""

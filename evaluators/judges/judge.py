@@ -82,6 +82,6 @@ def unscored(metric: str, answers: Iterable[Answer], subject: str = "reply") -> 
         return None
     worst = max(failed, key=lambda a: ("not_applicable", "invalid", "error").index(a.status))
     return Verdict(
-        metric, subject, worst.label, None, worst.status, judge_key=worst.judge_key, prompt_sha=worst.prompt_sha,
-        raw=worst.raw, quote=worst.quote, flags=worst.flags,
+        metric, subject, worst.label, None, worst.status, prompt_sha=worst.prompt_sha, raw=worst.raw, quote=worst.quote,
+        flags=worst.flags,
     )  # fmt: skip

@@ -13,16 +13,7 @@ from mnemoscope.evaluators.metrics.metric import concluded, rounded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.memory_backends.rendering import render_block, unit_text
 
-__all__ = [
-    "Tally",
-    "best_of",
-    "facts_of",
-    "given_block",
-    "joint",
-    "joint_key",
-    "joint_unscored",
-    "tally_of",
-]
+__all__ = ["Tally", "best_of", "facts_of", "given_block", "joint", "tally_of"]
 
 
 def facts_of(case: EvaluationCase) -> tuple[Fact, ...]:
@@ -36,15 +27,6 @@ def given_block(case: EvaluationCase) -> str:
     block = render_block(retrieval.given_items) if retrieval is not None else ""
     recent = "\n".join(unit_text(turn) for turn in case.probe.recent_turns if not turn.is_empty)
     return "\n\n".join(part for part in (block, recent) if part)
-
-
-def joint_key(answers: Sequence[Answer]) -> str:
-    """The judge key of a verdict that rests on several answers; empty where one of them has none.
-
-    It does not depend on which answers are scored, so that failures count with the figures that they are missing from.
-    """
-    keys = sorted({answer.judge_key for answer in answers})
-    return "" if not keys or "" in keys else " + ".join(keys)
 
 
 def joint(
@@ -63,7 +45,6 @@ def joint(
         subject,
         label,
         rounded(score),
-        judge_key=joint_key(answers),
         prompt_sha=_joint_sha(answers),
         raw=canonical_json(dict(figures)) if figures else "",
         quote=next((answer.quote for answer in answers if answer.quote and answer.score), ""),
@@ -72,24 +53,15 @@ def joint(
     )
 
 
-def joint_unscored(metric: str, answers: Sequence[Answer], subject: str = "reply") -> Verdict | None:
-    """The gravest of several answers that are not scored, under their joint key; None where all are scored."""
-    verdict = unscored(metric, answers, subject)
-    return None if verdict is None else replace(verdict, judge_key=joint_key(answers))
-
-
 def best_of(metric: str, answers: Sequence[Answer]) -> Verdict:
     """The best of several answers to one question put in several ways, such as once per accepted answer.
 
     One that is not scored decides only where none of the others has the full score.
     """
     scored = [(answer.score, -place) for place, answer in enumerate(answers) if answer.score is not None]
-    best = max(scored, default=None)
-    if best is not None and (best[0] >= 1 or len(scored) == len(answers)):
-        return replace(concluded(metric, answers[-best[1]]), judge_key=joint_key(answers))
-    missing = joint_unscored(metric, answers)
-    assert missing is not None
-    return missing
+    best = max(scored, default=(0.0, 0))
+    missing = unscored(metric, answers)
+    return missing if missing is not None and best[0] < 1 else concluded(metric, answers[-best[1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +77,11 @@ class Tally:
     def label(self) -> str:
         """`all`, `some` or `none` of the judged facts."""
         return "none" if not self.found else "all" if self.found == self.judged else "some"
+
+    def missing(self, metric: str) -> Verdict | None:
+        """The gravest of the answers that are not scored, with how many are; None where all facts are judged."""
+        verdict = unscored(metric, self.answers)
+        return None if verdict is None else replace(verdict, raw=canonical_json(self.figures(said=verdict.raw)))
 
     def figures(self, **more: object) -> dict[str, object]:
         """Found, judged and all facts, for `raw`."""

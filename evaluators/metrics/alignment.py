@@ -4,8 +4,8 @@
   step that builds on earlier attempts; type 2: the mixed-up recollection is noticed; type 3: a positioning in line with
   the trajectory; type 4: the conflict of the plan with the trajectory is noticed. Any other probe whose gold brings a
   rubric is judged by that.
-- ``grounding = referred / judged`` evidence items that the reply explicitly refers to; items are judged one by one and
-  joined by id, and the ratio is ours.
+- ``grounding = referred / items``: evidence items that the reply explicitly refers to; they are judged one by one and
+  joined by id, and the ratio is ours. One that the judge failed on leaves the reply without a score.
 - ``grounding-precision = referred / (referred + others)``, with the number of things that the reply claims of the past
   and that are none of the items: listing everything does not pay here. Nothing referred to has no precision.
 - ``grounding(scale=published)``: the published scales, which differ by type: 0 or 1 for types 1 and 3, by the
@@ -29,9 +29,9 @@ from dataclasses import replace
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.judge import Answers, unscored
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import facts_of, joint, joint_unscored, tally_of
+from mnemoscope.evaluators.metrics._joint import facts_of, joint, tally_of
 from mnemoscope.evaluators.metrics.metric import concluded, excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -130,11 +130,10 @@ class Grounding(_References):
             label = "grounded" if answer.score else "not grounded"
             return concluded(self.name, answer, label=label)
         tally = tally_of(answers, question)
-        if not tally.judged:
-            missing = joint_unscored(self.name, tally.answers)
-            assert missing is not None
+        if (missing := tally.missing(self.name)) is not None:
             return missing
-        return joint(self.name, tally.answers, tally.found / tally.judged, tally.label, figures=tally.figures())
+        share = tally.found / len(tally.answers)
+        return joint(self.name, tally.answers, share, tally.label, figures=tally.figures())
 
 
 class GroundingPrecision(_References):
@@ -145,7 +144,7 @@ class GroundingPrecision(_References):
     def _verdict(self, question: Question, answers: Answers) -> Verdict:
         tally, others = tally_of(answers, question), answers.one(question, OTHERS)
         found = (*tally.answers, others)
-        if (missing := joint_unscored(self.name, found)) is not None:
+        if (missing := unscored(self.name, found)) is not None:
             return missing
         beside = max(0.0, others.score or 0.0)
         figures = tally.figures(others=beside)

@@ -3,14 +3,14 @@
 With one fact per member question of the cluster, never split further (LoCoMo-Conv, arXiv 2609.03467, response metric
 of the composed style; two facts per published cluster, so its values are 0, 0.5 and 1):
 
-- ``atomic-coverage = stated / judged`` facts; the macro mean over clusters is the published coverage
+- ``atomic-coverage = stated / facts``; the macro mean over clusters is the published coverage
 - ``atomic-all``: 1 where every fact is stated, the published strict share
 - ``atomic-none``: 1 where no fact is stated; lower is better
 
 Deviations: the judge's answers are joined by fact id, where the release aligns them by position and pads with "not
-covered". A fact that the judge failed on is left out of the coverage and counted in the figures (`judged` of `facts`);
-it is never "not stated". `atomic-all` and `atomic-none` are scored where the judged facts decide them whatever the
-others are.
+covered". A fact that the judge failed on is never "not stated" and never dropped: it leaves the reply without a score,
+invalid or an error as the judge was. Only where the judged facts decide `atomic-all` or `atomic-none`, whatever the
+others are, are these two scored.
 
 Trivial policies: an empty reply or a refusal scores 0, 0 and 1; dumping the memory scores 1, 1 and 0: read them beside
 `cir` or the reply's length.
@@ -24,7 +24,7 @@ from typing import ClassVar
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import Tally, facts_of, joint, joint_unscored, tally_of
+from mnemoscope.evaluators.metrics._joint import Tally, facts_of, joint, tally_of
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -61,15 +61,17 @@ class AtomicCoverage:
             return [out]
         (question,) = self.questions(case)
         tally = tally_of(answers, question)
-        score = self._score(tally)
-        if score is None:
-            missing = joint_unscored(self.name, tally.answers)
-            assert missing is not None
+        missing = tally.missing(self.name)
+        if missing is not None and not self._is_decided(tally):
             return [missing]
-        return [joint(self.name, tally.answers, score, tally.label, figures=tally.figures())]
+        return [joint(self.name, tally.answers, self._score(tally), tally.label, figures=tally.figures())]
 
-    def _score(self, tally: Tally) -> float | None:
-        return tally.found / tally.judged if tally.judged else None
+    def _is_decided(self, tally: Tally) -> bool:
+        """Whether the judged facts settle the score, whatever the others are."""
+        return False
+
+    def _score(self, tally: Tally) -> float:
+        return tally.found / len(tally.answers)
 
 
 class AtomicAll(AtomicCoverage):
@@ -77,10 +79,11 @@ class AtomicAll(AtomicCoverage):
 
     name = "atomic-all"
 
-    def _score(self, tally: Tally) -> float | None:
-        if tally.found < tally.judged:
-            return 0.0
-        return 1.0 if tally.judged == len(tally.answers) else None
+    def _is_decided(self, tally: Tally) -> bool:
+        return tally.found < tally.judged
+
+    def _score(self, tally: Tally) -> float:
+        return float(tally.found == len(tally.answers))
 
 
 class AtomicNone(AtomicCoverage):
@@ -89,7 +92,8 @@ class AtomicNone(AtomicCoverage):
     name = "atomic-none"
     lower_is_better = True
 
-    def _score(self, tally: Tally) -> float | None:
-        if tally.found:
-            return 0.0
-        return 1.0 if tally.judged == len(tally.answers) else None
+    def _is_decided(self, tally: Tally) -> bool:
+        return tally.found > 0
+
+    def _score(self, tally: Tally) -> float:
+        return float(not tally.found)

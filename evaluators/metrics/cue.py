@@ -25,12 +25,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.judge import Answers, unscored
 from mnemoscope.evaluators.judges.offline.heard import HEARING, hear
 from mnemoscope.evaluators.judges.offline.recalling import cue_sentence
 from mnemoscope.evaluators.judges.question import Question, Task
 from mnemoscope.evaluators.metrics._cued import fact_questions, is_negative
-from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint
 from mnemoscope.evaluators.metrics.metric import excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -67,6 +67,7 @@ class CueWithoutFact:
     family = "cue"
     lower_is_better = True
     tasks: frozenset[Task] = frozenset({"answer", "use"})
+    rule = _RULE
 
     def applies(self, gold: Gold, probe: Probe) -> bool:
         """Turns of a conversation that call for a fact."""
@@ -87,16 +88,15 @@ class CueWithoutFact:
         found = [answers.one(question) for question in self.questions(case)]
         said = _phrase(case)
         shown = [answer for answer in found if answer.score]
-        if said and not shown and (missing := joint_unscored(self.name, found)) is not None:
+        if said and not shown and (missing := unscored(self.name, found)) is not None:
             return [missing]
         empty = bool(said) and not shown
         label = "cue without fact" if empty else "fact shown" if said else "no phrase"
         judged = [answer for answer in found if answer.status == "scored"]
         figures = {"phrase": bool(said), "facts": len(found), "judged": len(judged), "shown": len(shown)}
         verdict = joint(self.name, judged, float(empty), label, figures=figures)
-        key = joint_key(found)
         flags = (*verdict.flags, _FLAG) if empty and _FLAG not in verdict.flags else verdict.flags
-        return [replace(verdict, judge_key=f"{_RULE} + {key}" if key else "", quote=said or verdict.quote, flags=flags)]
+        return [replace(verdict, quote=said or verdict.quote, flags=flags)]
 
 
 def _phrase(case: EvaluationCase) -> str:

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers, use_question
+from mnemoscope.evaluators.judges.judge import Answers, unscored, use_question
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import joint, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -59,7 +59,7 @@ class Currency:
         if (out := self.exclusion(case)) is not None:
             return [out]
         found = [answers.one(question) for question in self.questions(case)]
-        if (missing := joint_unscored(self.name, found)) is not None:
+        if (missing := unscored(self.name, found)) is not None:
             return [missing]
         n_current = len(case.gold.facts)
         current, stale = (sum(bool(use.score) for use in part) for part in (found[:n_current], found[n_current:]))

@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers, use_question
+from mnemoscope.evaluators.judges.judge import Answers, unscored, use_question
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import best_of, joint, joint_unscored
+from mnemoscope.evaluators.metrics._joint import best_of, joint
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -91,7 +91,7 @@ class TiedUse:
         if (out := self.exclusion(case)) is not None:
             return [out]
         tied, *uses = found = [answers.one(question) for question in self.questions(case)]
-        if (missing := joint_unscored(self.name, found)) is not None:
+        if (missing := unscored(self.name, found)) is not None:
             return [missing]
         used, to_the_point = any(use.score for use in uses), bool(tied.score)
         label = "both" if used and to_the_point else "fact only" if used else _without_fact(to_the_point)

@@ -30,13 +30,12 @@ most 1/3, because it is not tied to the moment; the user's own words score 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers
-from mnemoscope.evaluators.judges.question import Answer, Question, Task
+from mnemoscope.evaluators.judges.judge import Answers, unscored
+from mnemoscope.evaluators.judges.question import Question, Task
 from mnemoscope.evaluators.metrics._cued import fact_questions, is_verified
-from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.metrics.outcome import Outcome
 from mnemoscope.evaluators.verdict import Verdict
@@ -92,18 +91,16 @@ class GradedIntegration:
         """One verdict on subject `reply`."""
         if (out := self.exclusion(case)) is not None:
             return [out]
-        tied, outcome, *facts = found = [answers.one(question) for question in self.questions(case)]
-        if (missing := joint_unscored(self.name, [tied, outcome])) is not None:
-            return [_under(missing, found)]
+        tied, outcome, *facts = [answers.one(question) for question in self.questions(case)]
+        if (missing := unscored(self.name, [tied, outcome])) is not None:
+            return [missing]
         is_tied, kind = bool(tied.score), outcome.label
         judged = [answer for answer in facts if answer.status == "scored"]
         verified = [answer for answer in judged if is_verified(answer, case.reply.visible_text)]
         level = level_of(verified=bool(verified), tied=is_tied, kind=kind)
-        open_facts = not verified and len(judged) < len(facts)
-        if open_facts and level_of(verified=True, tied=is_tied, kind=kind) != level:
-            missing = joint_unscored(self.name, facts)
-            assert missing is not None
-            return [_under(missing, found)]
+        missing = None if verified else unscored(self.name, facts)
+        if missing is not None and level_of(verified=True, tied=is_tied, kind=kind) != level:
+            return [missing]
         name = "fabricated" if kind == "hallucinated" else _NAMES[level]
         figures = {
             "level": level,
@@ -114,10 +111,4 @@ class GradedIntegration:
             "kind": kind,
         }
         quoted = [*verified, tied, outcome]
-        verdict = joint(self.name, quoted, level / _HIGHEST, f"{level} {name}", figures=figures)
-        return [_under(verdict, found)]
-
-
-def _under(verdict: Verdict, found: Sequence[Answer]) -> Verdict:
-    """The verdict under the joint key of everything that was asked."""
-    return replace(verdict, judge_key=joint_key(found))
+        return [joint(self.name, quoted, level / _HIGHEST, f"{level} {name}", figures=figures)]

@@ -7,12 +7,24 @@ from typing import Protocol, runtime_checkable
 
 from mnemoscope.core.identity import canonical_json
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.judge import Answers, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
 
-__all__ = ["Excluding", "Judged", "Metric", "concluded", "excluded", "failure", "rounded", "scored", "tasks_of"]
+__all__ = [
+    "Excluding",
+    "Judged",
+    "Metric",
+    "Ruled",
+    "concluded",
+    "excluded",
+    "failure",
+    "judge_key",
+    "rounded",
+    "scored",
+    "tasks_of",
+]
 
 
 @runtime_checkable
@@ -56,6 +68,15 @@ class Judged(Protocol):
 
 
 @runtime_checkable
+class Ruled(Protocol):
+    """A judged metric that a rule of its own decides too: the rule's version is part of what verdicts are bound to."""
+
+    @property
+    def rule(self) -> str:
+        """Name and version of the rule."""
+
+
+@runtime_checkable
 class Excluding(Protocol):
     """A metric that leaves some probes out whatever the reply, so that failing on them is no failure."""
 
@@ -72,6 +93,20 @@ def failure(metric: Metric, case: EvaluationCase, cause: str, raw: str = "") -> 
 def tasks_of(metric: Metric) -> frozenset[Task]:
     """The tasks that a metric needs a judge for; none for a rule."""
     return metric.tasks if isinstance(metric, Judged) else frozenset()
+
+
+def judge_key(metric: Metric, judge: Judge) -> str:
+    """What all verdicts of a metric by a judge are bound to; empty for a rule, whose verdicts name it themselves.
+
+    It is made of the keys of every task that the metric may ask, whichever a case needs, so that all cells of one judge
+    are one figure, failed ones and other benchmarks' included.
+
+    Args:
+        metric: The metric.
+        judge: Can judge all of its tasks.
+    """
+    keys = sorted({judge.key(task) for task in tasks_of(metric)})
+    return " + ".join([metric.rule, *keys] if keys and isinstance(metric, Ruled) else keys)
 
 
 def concluded(
@@ -94,7 +129,6 @@ def concluded(
         (label if is_scored else "") or answer.label,
         score,
         answer.status,
-        judge_key=answer.judge_key,
         prompt_sha=answer.prompt_sha,
         raw=canonical_json(dict(figures)) if figures else answer.raw,
         quote=answer.quote,

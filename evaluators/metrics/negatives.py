@@ -24,14 +24,13 @@ you told me" scores 1 on `unprompted-recall`; dumping the memory scores 1 there 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.judge import Answers, unscored
 from mnemoscope.evaluators.judges.question import Question, Task
 from mnemoscope.evaluators.metrics._cued import SUMMARIES, is_negative
-from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint
 from mnemoscope.evaluators.metrics.metric import concluded, excluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -94,8 +93,8 @@ class _Grounded:
             return [out]
         recall, grounding = both = [answers.one(question) for question in self.questions(case)]
         if not recall.score:  # quiet, or not readable: grounding decides nothing
-            return [replace(concluded(self.name, recall, label="nothing recalled"), judge_key=joint_key(both))]
-        if (missing := joint_unscored(self.name, both)) is not None:
+            return [concluded(self.name, recall, label="nothing recalled")]
+        if (missing := unscored(self.name, both)) is not None:
             return [missing]
         level = int(grounding.score or 0)
         return [joint(self.name, both, float(level == self._level), _LABELS[level], figures={"grounding": level})]

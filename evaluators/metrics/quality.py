@@ -29,9 +29,9 @@ from typing import ClassVar
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import Spec, Value
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers, use_question
+from mnemoscope.evaluators.judges.judge import Answers, unscored, use_question
 from mnemoscope.evaluators.judges.question import Fact, Question, Task
-from mnemoscope.evaluators.metrics._joint import joint, joint_key, joint_unscored
+from mnemoscope.evaluators.metrics._joint import joint
 from mnemoscope.evaluators.metrics.metric import excluded
 from mnemoscope.evaluators.metrics.strategic import labelled_pool, of_role, smc_of
 from mnemoscope.evaluators.verdict import Verdict
@@ -100,12 +100,12 @@ class Miq:
         if (out := self.exclusion(case)) is not None:
             return [out]
         quality, *uses = found = [answers.one(question) for question in self.questions(case)]
-        if (missing := joint_unscored(self.name, uses)) is not None:
+        if (missing := unscored(self.name, uses)) is not None:
             return [missing]
         used = {i for i, answer in zip(labelled_pool(case), uses, strict=False) if answer.score}
         if reason := self._outside(case.gold, used):
-            return [excluded(self.name, reason, judge_key=joint_key(found))]
-        if (missing := joint_unscored(self.name, [quality])) is not None:
+            return [excluded(self.name, reason)]
+        if (missing := unscored(self.name, [quality])) is not None:
             return [missing]
         level = quality.score or _LOWEST
         figures = {"level": level, **({"used": len(used)} if self._is_subset else {})}

@@ -99,7 +99,7 @@ DEFAULT_METRICS: tuple[str, ...] = (
     *("all-hit@10", "mrr@10", "ndcg@10", "recall-any@5", "recall-all@5", "ndcg(10,gains=longmemeval)"),
     *("supportive-recall@10", "fact-use", "tied-use", "atomic-coverage", "atomic-all", "atomic-none", "hallucination"),
     *("three-axis", "three-axis(blind=true)", "faithfulness", "relevance", "engagement"),
-    *("alignment", "grounding", "grounding-precision"),
+    *("alignment", "grounding", "grounding(scale=published)", "grounding-precision"),
     *("answer", "abstention", "currency", "outcome", "repetition", "language-match"),
     *("natural-integration", "graded-integration", "direct-qa", "reference", "cue-phrase", "cue-without-fact"),
     *("unprompted-recall", "fabricated-recall", "partially-grounded-recall", "grounded-recall"),

@@ -143,15 +143,14 @@ class _Strategic(_OfPool, ABC):
         found = {i: answers.use(case.reply.visible_text, text) for i, text in labelled_pool(case).items()}
         if (out := unscored(self.name, found.values())) is not None:
             return out
-        key = next((answer.judge_key for answer in found.values()), "")
         votes = [answer.agreement for answer in found.values() if answer.agreement is not None]
         return replace(
-            self._verdict(case.gold, {i for i, answer in found.items() if answer.score}, key),
+            self._verdict(case.gold, {i for i, answer in found.items() if answer.score}),
             agreement=min(votes, default=None),
             flags=tuple(dict.fromkeys(flag for answer in found.values() for flag in answer.flags)),
         )
 
-    def _verdict(self, gold: Gold, used: set[str], key: str) -> Verdict:
+    def _verdict(self, gold: Gold, used: set[str], key: str = "") -> Verdict:
         passed, label = self._outcome(gold, used)
         if passed is None:
             return excluded(self.name, label, subject=self.of, judge_key=key, figures={"used": len(used)})

@@ -26,9 +26,9 @@ from typing import ClassVar
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Answers
+from mnemoscope.evaluators.judges.judge import Answers, unscored
 from mnemoscope.evaluators.judges.question import Question, Task
-from mnemoscope.evaluators.metrics._joint import given_block, joint, joint_unscored
+from mnemoscope.evaluators.metrics._joint import given_block, joint
 from mnemoscope.evaluators.metrics.metric import concluded
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
@@ -74,7 +74,7 @@ class ThreeAxis:
         (question,) = self.questions(case)
         axes = _BLIND_AXES if self.blind else _AXES
         found = [answers.one(question, axis) for axis in axes]
-        if (missing := joint_unscored(self.name, found)) is not None:
+        if (missing := unscored(self.name, found)) is not None:
             return [missing]
         levels = {axis: answer.score or 0.0 for axis, answer in zip(axes, found, strict=True)}
         total = sum(levels.values())

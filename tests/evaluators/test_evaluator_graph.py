@@ -14,7 +14,8 @@ from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.judges.judge import Answers
 from mnemoscope.evaluators.judges.offline.judge import OfflineJudge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
-from mnemoscope.evaluators.metrics.metric import Metric, scored
+from mnemoscope.evaluators.judges.scales import LABELS, label_score
+from mnemoscope.evaluators.metrics.metric import Metric, judge_key, scored
 from mnemoscope.evaluators.metrics.registry import (
     DEFAULT_METRICS,
     METRICS,
@@ -123,6 +124,62 @@ async def test_a_failed_cell_is_an_error_of_each_metric_that_applies(
     assert {"recall@10", "answer-f1"} <= {v.metric for v in verdicts}
     assert {(v.status, v.score, v.label) for v in verdicts} == {("error", None, "answer-error:timeout")}
     assert len({v.metric for v in verdicts}) == len(verdicts)
+
+
+class Stumbling(Failing):
+    """A judged metric of somebody's own that fails while it concludes."""
+
+    name, tasks = "stumbling", frozenset({"use", "tied"})
+
+    def questions(self, case: EvaluationCase) -> list[Question]:
+        return []
+
+
+class Agreeable:
+    """Gives the first label of each task."""
+
+    name = "agreeable"
+
+    def key(self, task: Task) -> str:
+        return f"{task}-1"
+
+    async def judge(self, question: Question) -> tuple[Answer, ...]:
+        label = next(iter(LABELS[question.task]))
+        subjects = [fact.fact_id for fact in question.facts] if question.task in ("use", "references") else ["reply"]
+        return tuple(Answer(label, label_score(question.task, label, s), s) for s in subjects)
+
+
+async def test_one_judge_is_one_key_per_metric_whatever_a_cell_needs(make_case: Make) -> None:
+    judge = Agreeable()
+    names = ("graded-integration", "cue-without-fact", "grounding(scale=published)", "answer")
+    evaluator = Evaluator((*open_metrics(names), Stumbling()), judge)
+    facts = (GoldFact(fact_id="f", text="Tomasz has a cat."),)
+    asked = {"question@f": "What has Tomasz?", "cue@1.2": "the cat", "expected@1.2": "the cat"}
+    reply = "As you said, Tomasz has a cat."
+    cases = [
+        make_case(reply=reply, style="implicit", gold=Gold(facts=facts)),
+        make_case(reply=reply, style="implicit", gold=Gold(facts=facts, judge_inputs=asked)),
+        make_case(reply="Lovely!", style="implicit", gold=Gold(facts=facts)),
+        make_case(reply=reply, style="implicit", gold=Gold()),
+        make_case(style="implicit", gold=Gold(facts=facts), error="timeout: 30 s", items=None),
+        *(
+            make_case(reply=reply, style="plan", gold=Gold(facts=facts, strata=(kind,), rubric="Warn the user."))
+            for kind in ("type1-event-align", "type2-event-correct")
+        ),
+        make_case(text="17", style="question", gold=Gold(answers=("a cat",)), reply=reply),
+    ]
+    keys: dict[str, set[str]] = {}
+    statuses: dict[str, set[str]] = {}
+    for case in cases:
+        for verdict in (await evaluator.evaluate(case)).verdicts:
+            keys.setdefault(verdict.metric, set()).add(verdict.judge_key)
+            statuses.setdefault(verdict.metric, set()).add(verdict.status)
+    assert keys == {metric.name: {judge_key(metric, judge)} for metric in evaluator.metrics}
+    assert all(key and len(of) == 1 for of in keys.values() for key in of)
+    assert statuses["graded-integration"] == {"scored", "not_applicable", "error"}
+    assert {*judge_key(METRICS.create("graded-integration"), judge).split(" + ")} == {
+        judge.key(task) for task in ("answer", "use", "tied", "outcome")
+    }
 
 
 async def test_failing_on_what_is_never_scored_is_no_failure(make_case: Make) -> None:

@@ -13,7 +13,7 @@ Script = Mapping[str, Callable[[Question], Sequence[Answer]]]
 
 
 class Scripted:
-    """Answers each task by a function of the question; what has no answer is unknown to it."""
+    """Answers each task by a function of the question; a task that has none must not be asked."""
 
     name = "scripted"
 
@@ -21,7 +21,7 @@ class Scripted:
         self.script, self.asked = script, list[Question]()
 
     def key(self, task: Task) -> str:
-        return f"{task}-key" if task in self.script else ""
+        return f"{task}-key"
 
     async def judge(self, question: Question) -> tuple[Answer, ...]:
         self.asked.append(question)

@@ -81,7 +81,7 @@ def test_judged_verdicts_of_one_judge_have_one_key() -> None:
         only("cue-without-fact", natural(reply), facts(score))
         for reply, score in (("As you said!", 0.0), ("As you said!", 1.0), ("Lovely!", None))
     ]
-    assert {v.judge_key for v in found} == {"cue-phrase-1+heard-1 + answer-key"}
+    assert {v.judge_key for v in found} == {"cue-phrase-1+heard-1 + answer-key + use-key"}
     assert by_rule("cue-phrase", "x").judge_key == "cue-phrase-1+heard-1"
 
 

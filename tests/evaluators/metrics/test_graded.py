@@ -88,7 +88,7 @@ def test_an_unread_fact_matters_only_where_the_level_depends_on_it() -> None:
     assert graded(nerves=None, kind="hallucinated").label == "0 fabricated"
     open_case = graded(delft=0.0, nerves=None)
     assert (open_case.status, open_case.score, open_case.label) == ("invalid", None, "unparseable")
-    assert open_case.judge_key == graded().judge_key == "answer-key + outcome-key + tied-key"
+    assert open_case.judge_key == graded().judge_key == "answer-key + outcome-key + tied-key + use-key"
     assert graded(delft=0.0, nerves=None, tied=0.0, kind="gist").label == "1 gesture"
     assert graded(tied=None).status == "invalid"
 
