@@ -14,6 +14,7 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import parse_spec
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.backend import MemoryBackend, Ports
+from mnemoscope.graphs.handing_over import BEST_TURNS, HandsOver
 from mnemoscope.graphs.registry import ARCHITECTURES
 from mnemoscope.graphs.spans import Node, spanned
 from mnemoscope.graphs.state import MemoryContext, ReadState, WriteState
@@ -85,6 +86,8 @@ class Architecture:
     """Model calls and tokens that taking these turns in would cost, as an estimate."""
     asks_to_read: Usage = Usage()
     """Model calls and tokens that one read costs, as an estimate; empty where reading asks no model."""
+    hands_over: HandsOver = BEST_TURNS
+    """Tokens of memory that one read hands over, as an estimate."""
     family: Family = "turns"
     loses: str = ""
     """What it is known to lose, in a line; empty where it loses nothing by design."""

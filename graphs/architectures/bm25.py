@@ -7,6 +7,7 @@ from typing import cast
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import check_window, keep_windows
 from mnemoscope.graphs.backend import Ports
+from mnemoscope.graphs.handing_over import memories
 from mnemoscope.graphs.nodes.read import SearchWords, cut
 from mnemoscope.graphs.parameters import named, one_of
 from mnemoscope.memory_backends.indexes.lexical import Bm25Index, Bm25Method
@@ -44,4 +45,6 @@ def bm25(window: int = 1, overlap: int = 0, method: str = "lucene") -> Architect
         write=keep_windows(size, shared),
         read=read_graph({"search_words": SearchWords(), "cut": cut}),
         new_store=store,
+        hands_over=memories(size),
+        loses="what is said in other words than the question",
     )

@@ -8,10 +8,12 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
+from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Architecture, Mode, embeds_nothing, read_graph
 from mnemoscope.graphs.architectures._windowed import embeds_windows, keep_windows, vector_store
 from mnemoscope.graphs.backend import Ports
-from mnemoscope.graphs.nodes.compress import Compress
+from mnemoscope.graphs.handing_over import text_of
+from mnemoscope.graphs.nodes.compress import Compress, compress_call
 from mnemoscope.graphs.nodes.read import SearchVector, SearchWords
 from mnemoscope.graphs.parameters import named, one_of, whole
 from mnemoscope.graphs.state import MemoryContext, ReadState
@@ -74,6 +76,9 @@ def compressed(
         ),
         new_store=vector_store if dense else words_only,
         embeds=embeds_windows(1, 0) if dense else embeds_nothing,
+        asks_to_read=compress_call(items, longest) if how == "llm" else Usage(),
+        hands_over=text_of(longest),
+        loses="what is not among the best turns, and what their summary leaves out",
         mode=how,
         evidence_class="model" if how == "llm" else "twin",
     )

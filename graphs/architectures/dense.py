@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import check_window, embeds_windows, keep_windows, vector_store
+from mnemoscope.graphs.handing_over import memories
 from mnemoscope.graphs.nodes.read import SearchVector, cut
 from mnemoscope.graphs.parameters import named
 from mnemoscope.memory_backends.record import Capabilities
@@ -27,4 +28,6 @@ def dense(window: int = 1, overlap: int = 0) -> Architecture:
         read=read_graph({"search_vector": SearchVector(), "cut": cut}),
         new_store=vector_store,
         embeds=embeds_windows(size, shared),
+        hands_over=memories(size),
+        loses="rare names and numbers; the tail of texts longer than the embedder reads",
     )

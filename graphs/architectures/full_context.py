@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import keep_windows, plain_store
+from mnemoscope.graphs.handing_over import share_of_history, text_of
 from mnemoscope.graphs.nodes.read import cut_oldest, fit_latest, known_by
 from mnemoscope.graphs.parameters import named, whole
 from mnemoscope.graphs.state import MemoryContext, ReadState
@@ -72,4 +73,7 @@ def full_context(last_chars: int = 0) -> Architecture:
         write=keep_windows(),
         read=read_graph({"take_all": take_all, "cut": CutCharacters(limit) if limit else cut_oldest}),
         new_store=plain_store,
+        hands_over=text_of(limit // 4) if limit else share_of_history(),
+        family="control",
+        loses=f"all but the last {limit:,} characters" if limit else "the oldest turns, once a token budget is full",
     )

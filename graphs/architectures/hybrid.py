@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import check_window, embeds_windows, keep_windows, vector_store
+from mnemoscope.graphs.handing_over import memories
 from mnemoscope.graphs.nodes.read import SearchVector, SearchWords, cut, fills, fuse_ranks
 from mnemoscope.graphs.parameters import named, whole
 from mnemoscope.graphs.state import MemoryContext, ReadState
@@ -77,4 +78,6 @@ def hybrid(window: int = 1, overlap: int = 0, depth: int = DEFAULT_DEPTH) -> Arc
         ),
         new_store=partial(vector_store, lexical=True),
         embeds=embeds_windows(size, shared),
+        hands_over=memories(size),
+        loses="what is said in other words and is not near in meaning either",
     )

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._shares import Share, keep_exchanges
 from mnemoscope.graphs.architectures._windowed import plain_store
+from mnemoscope.graphs.handing_over import share_of_history
 from mnemoscope.graphs.nodes.read import fit_latest
 from mnemoscope.graphs.parameters import named
 from mnemoscope.graphs.state import MemoryContext, ReadState
@@ -64,6 +65,9 @@ def lc(share: int = 100, importance: str = "auto", summary: bool = False) -> Arc
         write=keep_exchanges(chosen, vectors=False),
         read=read_graph({"take_share": TakeShare(chosen), "cut": cut}),
         new_store=plain_store,
+        hands_over=share_of_history(chosen.share),
+        family="capacity",
+        loses="" if chosen.share == 100 else f"the {100 - chosen.share} % of exchanges ranked as least important",
         mode=None if chosen.evidence_class == "package" else "heuristic",
         evidence_class=chosen.evidence_class,
     )

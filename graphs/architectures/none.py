@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from mnemoscope.graphs.architecture import Architecture, read_graph, write_graph
 from mnemoscope.graphs.architectures._windowed import plain_store
+from mnemoscope.graphs.handing_over import nothing
 from mnemoscope.graphs.nodes.read import cut
 from mnemoscope.graphs.nodes.write import drop_turn
 from mnemoscope.graphs.state import MemoryContext, ReadState
@@ -30,4 +31,7 @@ def none() -> Architecture:
         write=write_graph({"drop": drop_turn}),
         read=read_graph({"find_nothing": find_nothing, "cut": cut}),
         new_store=plain_store,
+        hands_over=nothing(),
+        family="control",
+        loses="everything",
     )

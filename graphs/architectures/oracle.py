@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import keep_windows, plain_store
+from mnemoscope.graphs.handing_over import mean_turns
 from mnemoscope.graphs.nodes.gold import hits_gold
 from mnemoscope.graphs.nodes.read import known_by
 from mnemoscope.graphs.parameters import named, whole
@@ -73,4 +74,7 @@ def oracle(around: int = 0) -> Architecture:
         write=keep_windows(),
         read=read_graph({"take_gold": TakeGold(turns), "hand_over": hand_over}),
         new_store=plain_store,
+        hands_over=mean_turns(2 * (2 * turns + 1)),
+        family="control",
+        loses="what gold does not name",
     )

@@ -54,4 +54,6 @@ def pool() -> Architecture:
         write=write_graph({"drop": drop_turn}),
         read=read_graph({"take_pool": take_pool, "hand_over": hand_over}),
         new_store=plain_store,
+        family="control",
+        loses="the whole conversation: it hands over what the probe brings",
     )

@@ -11,6 +11,7 @@ from mnemoscope.core.errors import BackendError
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._shares import Share, embeds_exchanges, keep_exchanges
 from mnemoscope.graphs.architectures._windowed import vector_store
+from mnemoscope.graphs.handing_over import memories
 from mnemoscope.graphs.parameters import named, whole
 from mnemoscope.graphs.state import MemoryContext, ReadState
 from mnemoscope.memory_backends.budgeting import fit
@@ -88,6 +89,11 @@ def rag(share: int = 100, k: int = DEFAULT_K, importance: str = "auto", summary:
         read=read_graph({"search_share": SearchShare(chosen), "cut": Cut(most)}),
         new_store=vector_store,
         embeds=embeds_exchanges(chosen),
+        hands_over=memories(2, most),
+        family="capacity",
+        loses="exchanges far from the question"
+        if chosen.share == 100
+        else f"the {100 - chosen.share} % of exchanges ranked as least important, and what is far from the question",
         mode=None if chosen.evidence_class == "package" else "heuristic",
         evidence_class=chosen.evidence_class,
     )

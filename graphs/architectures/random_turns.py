@@ -11,6 +11,7 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import derive_seed
 from mnemoscope.graphs.architecture import Architecture, read_graph
 from mnemoscope.graphs.architectures._windowed import keep_windows, plain_store
+from mnemoscope.graphs.handing_over import mean_turns
 from mnemoscope.graphs.nodes.gold import hits_gold
 from mnemoscope.graphs.nodes.read import known_by
 from mnemoscope.graphs.parameters import named, one_of, whole
@@ -85,4 +86,7 @@ def random_turns(n: int = DEFAULT_TURNS, seed: int = 0, avoid: str = "nothing") 
         write=keep_windows(),
         read=read_graph({"draw": DrawTurns(turns, drawn, avoids_gold=privileged), "hand_over": hand_over}),
         new_store=plain_store,
+        hands_over=mean_turns(turns),
+        family="control",
+        loses=f"all but {turns} turns, whatever is asked",
     )

@@ -10,6 +10,7 @@ from mnemoscope.core.identity import ItemId
 from mnemoscope.graphs.architecture import Architecture, read_graph, write_graph
 from mnemoscope.graphs.architectures._windowed import nothing_ready, plain_store
 from mnemoscope.graphs.architectures.full_context import take_all
+from mnemoscope.graphs.handing_over import last_turns
 from mnemoscope.graphs.nodes.read import cut_oldest
 from mnemoscope.graphs.nodes.write import index_words, render
 from mnemoscope.graphs.parameters import named, whole
@@ -70,4 +71,7 @@ def recent(n: int = DEFAULT_TURNS) -> Architecture:
         ),
         read=read_graph({"take_last": take_all, "cut": cut_oldest}),
         new_store=plain_store,
+        hands_over=last_turns(turns),
+        family="control",
+        loses=f"all but the last {turns} turns",
     )

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from mnemoscope.graphs.architecture import Architecture, Mode, asks_nothing, read_graph, write_graph
 from mnemoscope.graphs.architectures._windowed import plain_store
+from mnemoscope.graphs.handing_over import text_of
 from mnemoscope.graphs.nodes.read import cut_oldest
 from mnemoscope.graphs.nodes.summaries import (
     DEFAULT_WORDS,
@@ -71,6 +72,9 @@ def summary(words: int = DEFAULT_WORDS, mode: str = "heuristic") -> Architecture
         read=read_graph({"take_summary": take_summary, "cut": cut_oldest}),
         new_store=plain_store,
         asks=summary_calls(longest) if how == "llm" else asks_nothing,
+        hands_over=text_of(2 * longest),
+        family="summary",
+        loses="every session but the last, and what its summary leaves out",
         mode=how,
         evidence_class="model" if how == "llm" else "twin",
     )

@@ -20,8 +20,10 @@ from mnemoscope.memory_backends.item_store import united_sources
 from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.memory_backends.rendering import item_text, render_block
 
-__all__ = ["Compress"]
+__all__ = ["Compress", "compress_call"]
 
+_MEAN_TURN = 40
+"""Estimated tokens of a turn of LoCoMo as a memory shows it."""
 _LEAD = regex.compile(r"\[[^\]\n]{1,40}\] [^:\n]{1,80}: ")
 _INSTRUCTION = (
     "Below are memories of earlier conversations and what a user says now. Summarise, in at most {tokens} tokens and "
@@ -69,6 +71,12 @@ class Compress:
             max_tokens=self._tokens,
         )
         return completion.text.strip(), completion.usage
+
+
+def compress_call(n: int, tokens: int) -> Usage:
+    """An estimate of what one summary by a model costs, for turns as long as LoCoMo's."""
+    prompt = estimate_tokens(_INSTRUCTION) + n * _MEAN_TURN
+    return Usage({"summarise": 1}, prompt_tokens=prompt, completion_tokens=tokens)
 
 
 def _passage(item: MemoryItem) -> Passage:
