@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from mnemoscope.core.identity import ItemId
-from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.core.ports import UseDetector
-from mnemoscope.evaluators.case import EvaluationCase, joined_text
+from mnemoscope.evaluators._text_route import in_items, in_store, in_turns, what_text_tells
+from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.detectors.offline import examine
 from mnemoscope.evaluators.metrics.strategic import planned_sources
 from mnemoscope.evaluators.metrics.timing import kept_back
@@ -18,11 +18,10 @@ from mnemoscope.scenarios.records import Gold, GoldFact
 
 __all__ = ["STAGES", "FactLoss", "Stage", "attribute"]
 
-Stage = Literal["not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "kept"]
-STAGES: tuple[Stage, ...] = ("not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "kept")
-"""In the order in which a fact can be lost; `kept` is the outcome where it was not."""
-
-_SHARED = 0.6
+Stage = Literal["not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "unknown", "kept"]
+STAGES: tuple[Stage, ...] = ("not-stored", "not-retrieved", "not-planned", "not-said", "wrong", "unknown", "kept")
+"""In the order in which a fact can be lost. `unknown` is lost at a stage that cannot be told, as neither provenance nor
+text tells it; `kept` is the outcome where it was not lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,19 @@ def attribute(case: EvaluationCase, detector: UseDetector) -> tuple[FactLoss, ..
     without a plan plans all that it is given), *said* where the detector finds it in the visible text, or where the
     text says nearly that and clashes with it (`wrong`). A second route decides storing and retrieving by text: the
     sources' texts stand verbatim in the items, or one item uses the fact as the detector sees it. Provenance decides
-    where the fact has sources and the items name any; text decides elsewhere. Facts whose sources all lie in the
-    current session are nobody's loss in storing, retrieving and planning: every system is given that session. Where
-    gold is told by session, any turn of a source session names it.
+    where the fact has sources and the items name any. Elsewhere text decides as far as it can: a hit counts, and a miss
+    counts where the detector sees some turn of the history state the fact, or where the memory holds nothing. Where
+    nothing tells whether the fact was stored or retrieved, a reply that has it right kept it, and any other lost it at
+    a stage that is `unknown`. MemUse's gold is of this kind: it names no turns. Facts whose sources all lie in the
+    current session, or without sources one that a turn of it states, are nobody's loss in storing, retrieving and
+    planning: every system is given that session. Where gold is told by session, any turn of a source session names it.
 
     Gold with roles wants every must fact and any one nice fact. So the nice facts count as one, the one that came
     furthest: kept where any of them is, else lost where the last of them was.
 
     Args:
-        case: The cell. Attribution of a failed cell is empty: nothing is known about it.
+        case: The cell. Attribution of a failed cell is empty: nothing is known about it. Of an excluded one, which was
+            not asked, every fact is unknown.
         detector: The scoring detector; never the one that sits in `verify`.
 
     Returns:
@@ -81,29 +84,28 @@ def _is_nice(gold: Gold, fact: GoldFact) -> bool:
 
 
 def _follow(case: EvaluationCase, fact: GoldFact, detector: UseDetector) -> FactLoss:
+    if case.reply.status == "excluded":
+        return FactLoss(fact.fact_id, "unknown", {}, disagreement=False, non_monotone=False)
     retrieval = case.reply.retrieval
     given = retrieval.given_items if retrieval is not None else ()
     wanted = frozenset(fact.sources) - case.recent_ids
-    in_session = bool(fact.sources) and not wanted
+    in_session = not wanted if fact.sources else in_turns(case.probe.recent_turns, fact, detector)
     held = case.stored.sources | _pool_sources(case)
     stored = None if _nameless(case.stored.live) or not wanted else wanted <= _with_sessions(case, held)
     retrieved = None if _nameless(given) or not wanted else wanted <= _with_sessions(case, _sources(given))
-    stored_text = _in_store(case, fact, wanted, detector)
-    retrieved_text = _in_items(case, fact, wanted, given, detector)
+    stored_text: bool | None = in_store(case, fact, wanted, detector)
+    retrieved_text: bool | None = in_items(case, fact, wanted, given, detector)
+    if not in_session and None in (stored, retrieved):
+        told = what_text_tells(case, fact, stored=bool(stored_text), retrieved=bool(retrieved_text), detector=detector)
+        stored_text = told.stored if stored is None else stored_text
+        retrieved_text = told.retrieved if retrieved is None else retrieved_text
     is_stored = stored if stored is not None else stored_text
     is_retrieved = retrieved if retrieved is not None else retrieved_text
     is_planned = _planned(case, fact, wanted, given, detector, is_retrieved)
     finding = examine(case.reply.visible_text, fact.text)
     used = detector.detect(case.reply.visible_text, fact.text).used
     said = used or finding.clash is not None
-    passed = (
-        in_session or is_stored,
-        in_session or is_retrieved,
-        in_session or is_planned,
-        said,
-        used,
-    )
-    stage: Stage = next((lost for lost, ok in zip(STAGES, passed, strict=False) if not ok), "kept")
+    stage = _stage((in_session or is_stored, in_session or is_retrieved, in_session or is_planned, said, used))
     routes: dict[str, bool | None] = {
         "stored_provenance": stored,
         "stored_text": stored_text,
@@ -115,7 +117,17 @@ def _follow(case: EvaluationCase, fact: GoldFact, detector: UseDetector) -> Fact
         "in_session": in_session,
     }
     disagree = stored not in (None, stored_text) or retrieved not in (None, retrieved_text)
-    return FactLoss(fact.fact_id, stage, routes, disagree and not in_session, said and not all(passed[:3]))
+    return FactLoss(fact.fact_id, stage, routes, disagree and not in_session, said and stage in STAGES[:3])
+
+
+def _stage(passed: Sequence[bool | None]) -> Stage:
+    """The first stage that lost a fact; unknown where an earlier one that cannot be told may have."""
+    for stage, ok in zip(STAGES, passed, strict=False):
+        if ok is None:
+            return "unknown" if False in passed else "kept"
+        if not ok:
+            return stage
+    return "kept"
 
 
 def _planned(
@@ -124,16 +136,16 @@ def _planned(
     wanted: frozenset[str],
     given: tuple[MemoryItem, ...],
     detector: UseDetector,
-    is_retrieved: bool,
-) -> bool:
+    is_retrieved: bool | None,
+) -> bool | None:
     plan = case.reply.plan
     if plan is None:
         return is_retrieved
     sources = planned_sources(plan, given)
-    if wanted:
+    if wanted and not _nameless(given):
         return wanted <= _with_sessions(case, sources)
     chosen = tuple(item for item in given if item.id in sources)
-    return _in_items(case, fact, wanted, chosen, detector)
+    return in_items(case, fact, wanted, chosen, detector) or (None if is_retrieved is None else False)
 
 
 def _nameless(items: tuple[MemoryItem, ...]) -> bool:
@@ -158,38 +170,3 @@ def _pool_sources(case: EvaluationCase) -> frozenset[str]:
     if case.stored.live or retrieval is None or not case.pool_texts:
         return frozenset()
     return _sources(retrieval.items) & frozenset(case.pool_texts)
-
-
-def _in_store(case: EvaluationCase, fact: GoldFact, wanted: frozenset[str], detector: UseDetector) -> bool:
-    if not case.stored.live:
-        retrieval = case.reply.retrieval
-        return retrieval is not None and _in_items(case, fact, wanted, retrieval.items, detector)
-    if _verbatim(case, wanted, case.stored.text):
-        return True
-    tokens = frozenset(content_tokens(fact.text))
-    near = (item for item, words in zip(case.stored.live, case.stored.words, strict=True) if _near(tokens, words))
-    return any(detector.detect(item.text, fact.text).used for item in near)
-
-
-def _in_items(
-    case: EvaluationCase,
-    fact: GoldFact,
-    wanted: frozenset[str],
-    items: tuple[MemoryItem, ...],
-    detector: UseDetector,
-) -> bool:
-    if _verbatim(case, wanted, joined_text(items)):
-        return True
-    tokens = frozenset(content_tokens(fact.text))
-    near = (item for item in items if _near(tokens, frozenset(content_tokens(item.text))))
-    return any(detector.detect(item.text, fact.text).used for item in near)
-
-
-def _verbatim(case: EvaluationCase, wanted: frozenset[str], text: str) -> bool:
-    texts = [case.source_text(source) for source in wanted]
-    return bool(texts) and all(one is not None and one.lower() in text for one in texts)
-
-
-def _near(tokens: frozenset[str], words: frozenset[str]) -> bool:
-    """A cheap look before the detector reads an item: most words must be there, unstemmed forms allowed for."""
-    return bool(tokens) and len(tokens & words) >= len(tokens) * (1 - _SHARED)

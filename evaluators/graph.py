@@ -17,7 +17,7 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.judge import Answers, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
-from mnemoscope.evaluators.metrics.metric import Judged, Metric, failure, judge_key, tasks_of
+from mnemoscope.evaluators.metrics.metric import Judged, Metric, excluded, failure, judge_key, tasks_of
 from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
 
 __all__ = ["Evaluation", "EvaluationState", "Evaluator"]
@@ -93,7 +93,7 @@ class Evaluator:
         """Evaluate one cell.
 
         A failed cell gives one verdict per metric that applies: an error labelled with the cause, or the exclusion of a
-        probe that the metric leaves out whatever the reply.
+        probe that the metric leaves out whatever the reply. An excluded cell gives the exclusion, with its reason.
 
         Raises:
             BudgetStop: The judge may not be asked any more.
@@ -156,7 +156,7 @@ def _applies(metric: Metric, case: EvaluationCase) -> bool:
 
 
 def _questions(metric: Metric, case: EvaluationCase) -> Sequence[Question]:
-    if not isinstance(metric, Judged) or case.reply.status == "error":
+    if not isinstance(metric, Judged) or case.reply.status != "ok":
         return ()
     try:
         return metric.questions(case)
@@ -168,6 +168,8 @@ def _verdicts(metric: Metric, case: EvaluationCase, answers: Answers) -> list[Ve
     try:
         if not metric.applies(case.gold, case.probe):
             return []
+        if case.reply.status == "excluded":
+            return [excluded(metric.name, case.reply.error or case.reply.status)]
         if case.reply.status == "error":
             error = case.reply.error or "error"
             return [failure(metric, case, f"answer-error:{error.partition(':')[0].strip() or 'error'}", error)]

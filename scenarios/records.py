@@ -218,6 +218,16 @@ class Gold(Record):
     published: Gold | None = None
     """What the authors published, where an overlay corrected this gold or took it out; None where nothing changed."""
 
+    @property
+    def is_unplaced(self) -> bool:
+        """Whether something is wanted, and nothing says where it stands: no evidence, no fact's source, no role.
+
+        Nobody can hand such gold over, or avoid it. A probe that calls for no memory is another thing: there, handing
+        over nothing is right.
+        """
+        is_wanted = bool(self.facts or self.answers or self.rubric) and not self.unanswerable
+        return is_wanted and not (self.evidence or self.roles or any(fact.sources for fact in self.facts))
+
 
 class Card(Record):
     """Where data comes from and what is known to be wrong with it."""

@@ -42,8 +42,8 @@ class SkipTurn:
     """This turn is never written; it keeps its id and its place."""
 
     turn: Turn
-    reason: Literal["empty", "failed reply"]
-    """`failed reply`: of a probe that is written back, which nobody answered."""
+    reason: Literal["empty", "failed reply", "not asked"]
+    """`failed reply`, `not asked`: of a probe that is written back, which nobody answered."""
 
 
 @dataclass(frozen=True, slots=True)

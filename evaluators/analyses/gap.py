@@ -9,7 +9,8 @@
 - `retrieved_unused`: gold facts that were retrieved, and are not said; `planned_unused`: planned, and not said, of
   those planned (MemUse: 37 of 48, 77 %, with the right detail extracted and handed over)
 
-The last two come from loss attribution, so that they exist for every benchmark. An instance is one scenario, and the
+The last two come from loss attribution, so that they exist for every benchmark; facts of which nothing tells whether
+they were retrieved are left out. An instance is one scenario, and the
 correlation is over the same instances on both sides.
 """
 
@@ -57,7 +58,8 @@ class Gap:
         title = "what is known when asked, and what is said unasked"
         stages: defaultdict[str, list[_Fact]] = defaultdict(list)
         for lost in material.losses():
-            stages[lost.system].append(_Fact(lost.stage, material.cluster(lost.scenario_id)))
+            if lost.is_told:
+                stages[lost.system].append(_Fact(lost.stage, material.cluster(lost.scenario_id)))
         asked, unasked = of_one_judge(material, "direct-qa"), of_one_judge(material, "reference")
         direct, natural = _by_instance(asked), _by_instance(unasked)
         rows = [

@@ -73,6 +73,8 @@ class Lost(NamedTuple):
     replicate: int
     fact_id: str
     stage: str
+    is_told: bool = True
+    """Whether something tells if it was retrieved; a fact of which nothing does may still be `kept`."""
 
 
 class Material(Protocol):

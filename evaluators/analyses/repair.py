@@ -8,8 +8,9 @@ that moved all the same are *interference*: replies are written as a whole, and 
 another. Of these, `earlier_moved` are facts that a stage before the repaired one had lost. No later stage can reach
 them: they move only where the two profiles ask the memory for different things, or where retrieval does not repeat.
 
-Facts that both systems have an outcome for count. A stage that still loses facts under its oracle (`still`) shows that
-what the oracle knows and what attribution asks differ, such as two sources of which one is enough.
+Facts that both systems have an outcome for count; those that either lost at a stage that is `unknown` are left out. A
+stage that still loses facts under its oracle (`still`) shows that what the oracle knows and what attribution asks
+differ, such as two sources of which one is enough.
 """
 
 from __future__ import annotations
@@ -60,7 +61,11 @@ class Repair:
         """One row per system and stage that an oracle of this run does."""
         title = "what an oracle at one stage is worth, and what it disturbs"
         stages: dict[str, dict[_Fact, str]] = {}
+        unknown = 0
         for lost in material.losses():
+            if lost.stage == "unknown":
+                unknown += 1
+                continue
             fact = (lost.scenario_id, lost.probe_id, lost.replicate, _name(lost, material))
             stages.setdefault(lost.system, {})[fact] = lost.stage
         rows = [
@@ -71,10 +76,13 @@ class Repair:
             if oracle.name in stages
         ]
         if not rows:
-            return Findings(
-                self.name, title, missing="needs a system twice, once with --architecture oracle or --profile oracle"
-            )
-        return Findings(self.name, title, _COLUMNS, tuple(rows))
+            needed = "needs a system twice, once with --architecture oracle or --profile oracle"
+            nowhere = "; where gold names no turns, an oracle is not asked" if unknown else ""
+            return Findings(self.name, title, missing=needed + nowhere)
+        notes = (
+            (f"{unknown:,} facts of all systems are left out: nothing tells where they were lost",) if unknown else ()
+        )
+        return Findings(self.name, title, _COLUMNS, tuple(rows), notes)
 
 
 def _name(lost: Lost, material: Material) -> str:

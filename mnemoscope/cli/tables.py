@@ -174,6 +174,8 @@ def _caption(figures: Sequence[Figure], found: dict[str, Figure], failed: bool, 
         lines.append("micro: probes weigh the same; macro: categories do")
     if (ceiling := next((f.ceiling for f in figures if f.ceiling is not None), None)) is not None:
         lines.append(f"ceiling over all: {_percent(ceiling)}, by the overlay")
+    if left_out := sorted({reason for f in found.values() if f.value is None for reason in f.n_excluded}):
+        lines.append(f"–: {'; '.join(left_out)}")
     if any(f.low is None and f.value is not None for f in found.values()):
         lines.append("[ – ]: one cluster, so no interval")
     if failed:
@@ -219,21 +221,27 @@ def _strata_table(
 
 
 def _funnel_table(funnels: Sequence[Funnel]) -> RenderableType:
+    skipped = () if any(funnel.stages["unknown"] for funnel in funnels) else ("unknown",)
+    stages = [stage for stage in STAGES if stage not in skipped]
     table = plain_table(
         "where gold facts were lost",
         "one row adds up to its facts; right = said, and not contradicted;\n"
-        "of nice memories one is wanted; failed cells are left out",
+        "of nice memories one is wanted; failed cells are left out"
+        + ("" if "unknown" in skipped else "\nunknown: not right or not asked, and where it was lost cannot be told"),
     )
     table.add_column("system", max_width=_NAME, overflow="ellipsis", no_wrap=True)
     heads = {"kept": "right", "not-stored": "stored", "not-retrieved": "retr.", "not-planned": "planned"}
-    for stage in STAGES:
+    for stage in stages:
         head = heads.get(stage, stage.removeprefix("not-"))
         table.add_column(
-            head if stage in ("kept", "wrong") else f"not\n{head}", justify="right", no_wrap=True, min_width=5
+            head if stage in ("kept", "wrong", "unknown") else f"not\n{head}",
+            justify="right",
+            no_wrap=True,
+            min_width=5,
         )
     table.add_column("facts", justify="right", no_wrap=True, min_width=5)
     for funnel in funnels:
-        table.add_row(_name(funnel.system), *(str(funnel.stages[stage]) for stage in STAGES), str(funnel.facts))
+        table.add_row(_name(funnel.system), *(str(funnel.stages[stage]) for stage in stages), str(funnel.facts))
     return Group(table, Text(""))
 
 

@@ -89,7 +89,7 @@ def _refuse_other_replies(runs: RunSet) -> None:
     for member in runs.members:
         for cell in member.run.cells():
             reply = member.run.reply_of(cell)
-            if cell.status == "error" or reply.reasoning == NO_REPLY:
+            if cell.status != "ok" or reply.reasoning == NO_REPLY:
                 continue
             text, label = said.setdefault(cell.key, (reply.visible_text, member.label))
             if text != reply.visible_text:

@@ -63,7 +63,9 @@ class RunMaterial:
     def losses(self) -> Iterator[Lost]:
         """Where all gold facts went."""
         for row in self._runs.losses():
-            yield Lost(row.system, row.scenario_id, row.probe_id, row.replicate, row.fact_id, row.stage)
+            known = (row.routes.get(name) for name in ("retrieved_provenance", "retrieved_text"))
+            is_told = bool(row.routes.get("in_session")) or any(route is not None for route in known)
+            yield Lost(row.system, row.scenario_id, row.probe_id, row.replicate, row.fact_id, row.stage, is_told)
 
     def ingest(self) -> Mapping[str, Usage]:
         """Memory to what its writing cost."""

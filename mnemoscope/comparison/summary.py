@@ -247,7 +247,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """Where one system's gold facts went; `stages` adds up to `facts`."""
+    """Where one system's gold facts went; `stages` adds up to `facts`, those counted that cannot be told."""
 
     system: str
     facts: int
@@ -311,13 +311,20 @@ class Comparison:
     def to_json(self) -> dict[str, object]:
         """The documented shape: systems, metrics, pairs, warnings."""
         return {
-            "systems": [{**system.to_json(), **self._taken(system.name)} for system in self.systems],
+            "systems": [
+                {**system.to_json(), **self._taken(system.name), **self._lost(system.name)} for system in self.systems
+            ],
             "metrics": [figure.to_json() for figure in self.metrics],
             "pairs": [pair.to_json() for pair in self.pairs],
             "judgements": None if self.judgements is None else self.judgements.to_json(),
             "warnings": list(self.warnings),
             **({"analyses": [findings.to_json() for findings in self.analyses]} if self.analyses else {}),
         }
+
+    def _lost(self, system: str) -> dict[str, object]:
+        """Where a system's gold facts went, stage by stage: the numbers add up to its facts."""
+        funnel = next((funnel for funnel in self.funnels if funnel.system == system), None)
+        return {} if funnel is None else {"losses": dict(funnel.stages)}
 
     def _taken(self, system: str) -> dict[str, object]:
         """What a reply of a system was given, and how long it came out."""

@@ -1,4 +1,4 @@
-"""What is stored of cells and lanes that could not be done: the cause, and an error for every metric that applies."""
+"""What is stored of cells and lanes that could not be done: the cause, and why no metric that applies has a score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from mnemoscope.runfile.records import CellRecord, LaneRecord
 from mnemoscope.runfile.rows import CellKey
 from mnemoscope.scenarios.records import Scenario
 
-__all__ = ["cause_in", "cause_of", "error_reply", "failed_cell", "failed_lane"]
+__all__ = ["cause_in", "cause_of", "error_reply", "failed_cell", "failed_lane", "unplaced_reply"]
+
+_UNPLACED = "gold names no turns"
+"""Reason by which cells of systems that read gold are left out."""
 
 
 async def failed_cell(key: CellKey, scenario: Scenario, error: Exception, evaluator: Evaluator) -> CellRecord:
@@ -31,6 +34,11 @@ def failed_lane(lane: Lane, error: Exception) -> LaneRecord:
 def error_reply(error: Exception) -> Reply:
     """What an assistant says that could not be asked."""
     return Reply("", HiddenTrace(), None, None, status="error", error=_message(error))
+
+
+def unplaced_reply() -> Reply:
+    """The cell of a system that reads gold, where gold does not say which memories hold what is wanted."""
+    return Reply("", HiddenTrace(), None, None, status="excluded", error=_UNPLACED)
 
 
 def cause_of(error: Exception) -> str:

@@ -19,7 +19,7 @@ from mnemoscope.agents.ids import ContentIds
 from mnemoscope.core.errors import BackendError, BudgetStop, EndpointError, RunFileError
 from mnemoscope.core.identity import ProbeId, SessionId, TurnId, derive_seed
 from mnemoscope.core.usage import Usage
-from mnemoscope.engine.failures import cause_in, cause_of, error_reply, failed_cell, failed_lane
+from mnemoscope.engine.failures import cause_in, cause_of, error_reply, failed_cell, failed_lane, unplaced_reply
 from mnemoscope.engine.grid import Lane
 from mnemoscope.engine.ingest import LaneProgress, NodeTimes, ingest, rest_of_session
 from mnemoscope.engine.stopping import Stop
@@ -274,6 +274,9 @@ class LaneRunner:
 
     async def _reply(self, key: CellKey, probe: Probe, asked: _Asked, trace: ListTrace) -> tuple[Reply, str | None]:
         profile = profile_of(asked.profiles[key.system])
+        reads_gold = profile.privileged or asked.memory.capabilities.privileged
+        if reads_gold and asked.scenario.gold_by_probe[probe.probe_id].is_unplaced:
+            return unplaced_reply(), None
         context = AssistantContext(
             backend=asked.memory,
             budget=self._tools.budget,

@@ -55,8 +55,8 @@ def exchange(
         )
 
     for one in (turn(0, "utterance", probe.text), turn(1, "reply", said.text)):
-        if said.status == "error":
-            yield SkipTurn(one, "failed reply")
+        if said.status != "ok":
+            yield SkipTurn(one, "failed reply" if said.status == "error" else "not asked")
         else:
             yield SkipTurn(one, "empty") if one.is_empty else WriteTurn(one)
     if said.status == "ok" and session is None:

@@ -103,7 +103,7 @@ def _cell(run: RunReader, system: SystemRow, cell: CellRow, row: ProbeRow, probe
 
 def _visible(cell: CellRow, reply: StoredReply) -> str | None:
     """None where there is no reply, so that an empty text means that nothing was said."""
-    return None if cell.status == "error" or reply.reasoning == NO_REPLY else reply.visible_text
+    return None if cell.status != "ok" or reply.reasoning == NO_REPLY else reply.visible_text
 
 
 def _retrieval(run: RunReader, cell: CellRow, reply: StoredReply) -> dict[str, object] | None:

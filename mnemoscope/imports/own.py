@@ -68,8 +68,8 @@ def _entries(record: Fields, name: str) -> list[Fields]:
 
 def _reply(record: Fields) -> RecordedReply | None:
     status = record.text("status")
-    if status not in ("ok", "error"):
-        raise record.wrong("status", "ok or error")
+    if status not in ("ok", "error", "excluded"):
+        raise record.wrong("status", "ok, error or excluded")
     if status == "error":
         return RecordedReply(None, record.optional_text("error") or "error: no cause was recorded")
     if record.optional_text("reply") is None:

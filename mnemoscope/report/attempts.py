@@ -65,11 +65,13 @@ class Attempt:
     profile: str
     privileged: bool
     outcome: str
-    """A stage of loss attribution; `passed`, `missed` or `none` without gold facts; `error` or `missing`."""
+    """A stage of loss attribution; `passed`, `missed` or `none` without gold facts; `error`, `excluded`, `missing`."""
     style: str
     facts_right: int
     facts: int
     error: str | None
+    excluded: str | None
+    """Why the system was not asked."""
     reply: tuple[Piece, ...]
     planner: str
     moves: tuple[str, ...]
@@ -113,6 +115,7 @@ def attempt_of(member: Member, system: SystemRow, cell: CellRow, reply: StoredRe
         facts_right=sum(loss.stage == STAGES[-1] for loss in losses),
         facts=len(losses),
         error=f"{cell.error_cause or 'error'}: {cell.error}" if cell.status == "error" else None,
+        excluded=cell.error if cell.status == "excluded" else None,
         reply=pieces_of(reply.visible_text, quotes),
         planner=plan.planner if plan else "",
         moves=plan.moves if plan else (),
@@ -126,7 +129,7 @@ def attempt_of(member: Member, system: SystemRow, cell: CellRow, reply: StoredRe
         drafts=len(reply.drafts),
         losses=tuple((loss.fact_id, loss.stage) for loss in losses),
         verdicts=lines,
-        doubts=() if cell.status == "error" else _doubts(lines),
+        doubts=_doubts(lines) if cell.status == "ok" else (),
         judges=tuple(dict.fromkeys(v.judge_key for v in verdicts if v.judge_key and v.subject != RETRIEVAL)),
         spans=tuple(_span_line(span) for span in member.run.spans_of(cell)),
         replicates=member.run.meta.replicates,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mnemoscope import __version__
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.summary import Comparison, Cost, Funnel
+from mnemoscope.evaluators.attribution import STAGES
 from mnemoscope.evaluators.metrics.registry import lower_is_better
 from mnemoscope.report.figures import FunnelChart, funnel_chart
 from mnemoscope.report.page import Table, headline_table, stratum_tables
@@ -72,6 +73,8 @@ class Page:
     """Whether a row says that its settings are others than most rows'."""
     funnel: FunnelChart | None
     funnels: tuple[Funnel, ...]
+    stages: tuple[str, ...]
+    """Columns of the funnel: what came through first and the earliest loss last; `unknown` only where it occurs."""
     strata: tuple[StrataPart, ...]
     pairs: tuple[tuple[str, tuple[PairTable, ...]], ...]
     pairs_note: str
@@ -117,6 +120,7 @@ def page_of(runs: RunSet, comparison: Comparison, choice: ProbeChoice, hashes: S
         has_unequal=any(s.unequal for s in comparison.systems),
         funnel=funnel_chart(comparison.funnels, privileged) if comparison.funnels else None,
         funnels=comparison.funnels,
+        stages=tuple(s for s in reversed(STAGES) if s != "unknown" or any(f.stages[s] for f in comparison.funnels)),
         strata=strata,
         pairs=pairs,
         pairs_note=words("pairs_baseline", baseline=comparison.baseline) if comparison.baseline else "",

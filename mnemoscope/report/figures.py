@@ -14,7 +14,7 @@ __all__ = ["Bar", "FunnelChart", "Segment", "Whisker", "funnel_chart", "whisker"
 WIDTH, LABEL, COUNT, ROW = 1040.0, 250.0, 90.0, 30.0
 _FITS = 30.0
 """Narrowest segment that has room for its number."""
-_LIGHT = frozenset({"unsaid", "unplanned", "wrong"})
+_LIGHT = frozenset({"unsaid", "unplanned", "wrong", "untold"})
 
 
 @dataclass(frozen=True, slots=True)

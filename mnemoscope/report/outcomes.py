@@ -16,11 +16,13 @@ OUTCOME_STYLE: Mapping[str, str] = {
     "passed": "right",
     "wrong": "wrong",
     "missed": "wrong",
+    "unknown": "untold",
     "not-said": "unsaid",
     "not-planned": "unplanned",
     "not-retrieved": "unretrieved",
     "not-stored": "unstored",
     "none": "untold",
+    "excluded": "untold",
     "error": "untold",
     "missing": "untold",
 }
@@ -29,13 +31,14 @@ OUTCOME_STYLE: Mapping[str, str] = {
 CellOutcomes = dict[tuple[str, str], dict[str, str]]
 """Scenario and probe to system to outcome, of the first replicate."""
 
-_GOOD = frozenset({"kept", "passed", "none"})
+_GOOD = frozenset({"kept", "passed", "none", "excluded"})
+_NO_REPLY = frozenset({"error", "excluded"})
 
 
 def outcomes_of(
     runs: RunSet, judged_by: Mapping[str, Collection[str]], lower_is_better: Collection[str]
 ) -> CellOutcomes:
-    """Every cell's outcome.
+    """Every cell's outcome: the first stage that lost a fact, before one that cannot be told.
 
     Args:
         runs: The run files.
@@ -49,7 +52,7 @@ def outcomes_of(
     complies: dict[tuple[str, str, str], bool] = {}
     for cell in runs.cells():
         if cell.replicate == 0:
-            found[cell.scenario_id, cell.probe_id][cell.system] = "error" if cell.status == "error" else "none"
+            found[cell.scenario_id, cell.probe_id][cell.system] = cell.status if cell.status in _NO_REPLY else "none"
     for row in runs.verdict_rows():
         if row.metric == "smc" and row.score is not None and not row.replicate:
             complies[row.scenario_id, row.probe_id, row.system] = row.score == 1
@@ -64,8 +67,11 @@ def outcomes_of(
         if loss.replicate == 0:
             stages[loss.scenario_id, loss.probe_id, loss.system].add(loss.stage)
     for (scenario, probe, system), lost in stages.items():
-        if found[scenario, probe].get(system) != "error":
+        outcome = found[scenario, probe].get(system, "none")
+        if outcome not in _NO_REPLY:
             stage = next((stage for stage in STAGES if stage in lost), "none")
+            if stage == "unknown" and outcome == "passed":
+                continue  # a judge can tell that it is right, though nothing tells by which way
             complied = complies.get((scenario, probe, system), stage == "kept")
             found[scenario, probe][system] = "kept" if complied else "missed" if stage == "kept" else stage
     return found

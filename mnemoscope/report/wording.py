@@ -101,7 +101,13 @@ _WORDS: Mapping[str, tuple[str, str]] = {
         "从右往左读：最深色从未存储；其次已存储但未取回；再次已取回但未列入计划；"
         "已计划但未说出；说了但说错。左侧绿色到达了用户。两色的交界就是通过该阶段的比例。",
     ),
+    "unknown_note": (
+        "The grey part is not right either, and where it was lost cannot be told: gold names no turns for these facts, "
+        "and no text of the history is seen to state them.",
+        "灰色部分同样未正确说出，但无法判断丢失在哪一步：标准答案未指明轮次，历史文本中也未见其陈述。",
+    ),
     "kept": ("right", "正确说出"),
+    "unknown": ("lost, unknown where", "丢失环节未知"),
     "wrong": ("said, but wrong", "说错"),
     "not-said": ("planned, not said", "已计划未说出"),
     "not-planned": ("retrieved, not planned", "已取回未计划"),
@@ -219,6 +225,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "o_passed": ("passed", "通过"),
     "o_missed": ("missed", "未通过"),
     "o_error": ("failed", "失败"),
+    "o_excluded": ("not asked", "未询问"),
     "o_missing": ("not there yet", "尚无结果"),
     "silent": ("says nothing", "没有说话"),
     "replicate": ("first of {n} replicates", "{n} 次重复中的第一次"),

@@ -18,7 +18,14 @@ ZERO_RETRIEVAL_LIMIT = 0.10
 def run_warnings(run: RunReader) -> tuple[str, ...]:
     """Warnings about a run as a whole, in a fixed order; empty where all is well."""
     lanes = run.lanes()
-    return (*_unfinished(run), *_failures(run, lanes), *_scripts(lanes), *_coverage(lanes), *_empty(run, lanes))
+    return (
+        *_unfinished(run),
+        *_failures(run, lanes),
+        *_excluded(run),
+        *_scripts(lanes),
+        *_coverage(lanes),
+        *_empty(run, lanes),
+    )
 
 
 def _unfinished(run: RunReader) -> list[str]:
@@ -48,6 +55,23 @@ def _failures(run: RunReader, lanes: tuple[LaneRow, ...]) -> list[str]:
         first = broken[0]
         found.append(f"failed lanes: {len(broken):,}; first: {first.scenario_id} × {first.memory}: {first.error}")
     return found
+
+
+def _excluded(run: RunReader) -> list[str]:
+    """Cells that were not asked, per reason and share of a system's cells."""
+    cells: Counter[str] = Counter()
+    left: Counter[tuple[str, str]] = Counter()
+    for cell in run.cells():
+        cells[cell.system] += 1
+        if cell.status == "excluded":
+            left[cell.system, cell.error or cell.status] += 1
+    by_share: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+    for (system, reason), count in left.items():
+        by_share[reason, count, cells[system]].append(system)
+    return [
+        f"left out: {', '.join(names)} in {count:,} of {total:,} cells, not asked and in no figure ({reason})"
+        for (reason, count, total), names in sorted(by_share.items())
+    ]
 
 
 def _scripts(lanes: tuple[LaneRow, ...]) -> list[str]:

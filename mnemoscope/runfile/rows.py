@@ -39,7 +39,8 @@ __all__ = [
 NO_REPLY = "the reply itself was not imported"
 """What the hidden trace says of a cell whose verdicts or retrieval were imported without its reply."""
 
-CellStatus = Literal["ok", "error"]
+CellStatus = Literal["ok", "error", "excluded"]
+"""`excluded`: the system was not asked, as its error says."""
 LaneStatus = Literal["done", "failed"]
 RunStatus = Literal["running", "interrupted", "stopped", "complete"]
 IMPORTED = "imported"
@@ -101,7 +102,7 @@ class VerdictState(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """One scored verdict that several votes decided."""
+    """One scored verdict that several votes of one judge decided."""
 
     system: str
     scenario_id: str

@@ -10,7 +10,8 @@ from mnemoscope.evaluators.analyses.repair import Repair
 from mnemoscope.evaluators.attribution import STAGES
 from tests.evaluators.analyses.analysis_tools import Run, by_name
 
-MOVES = st.lists(st.tuples(st.sampled_from(STAGES), st.sampled_from(STAGES)), min_size=1, max_size=12)
+KNOWN = tuple(stage for stage in STAGES if stage != "unknown")
+MOVES = st.lists(st.tuples(st.sampled_from(KNOWN), st.sampled_from(KNOWN)), min_size=1, max_size=12)
 MOVED = ("now_kept", "now_not_planned", "now_not_said", "now_wrong", "still")
 
 
@@ -37,6 +38,19 @@ def test_an_oracle_that_changes_nothing_repairs_nothing(moves: list[tuple[str, s
     same = [(before, before) for before, _ in moves]
     one = by_name(Repair().analyse(run_of(same, "bm25@oracle")), "repaired")[("planning",)]
     assert (one["interference"], one["now_kept"], one["still"]) == (0, 0, one["lost"])
+
+
+@given(MOVES)
+def test_facts_of_which_nothing_is_known_change_no_count(moves: list[tuple[str, str]]) -> None:
+    alone = Repair().analyse(run_of(moves, "oracle@x"))
+    among = Repair().analyse(run_of([*moves, ("unknown", "kept"), ("not-stored", "unknown")], "oracle@x"))
+    assert among.rows == alone.rows
+    assert not alone.notes and among.notes[0].startswith("2 facts")
+
+
+def test_an_oracle_that_was_never_asked_repairs_nothing() -> None:
+    missing = Repair().analyse(run_of([("not-stored", "unknown")], "oracle@x")).missing
+    assert missing is not None and "gold names no turns" in missing
 
 
 def test_an_oracle_of_another_memory_and_profile_repairs_nothing() -> None:
