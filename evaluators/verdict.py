@@ -31,7 +31,7 @@ class Verdict:
     prompt_sha: str = ""
     """Hash of the rendered prompt; empty for rules."""
     raw: str = ""
-    """What the judge said, as received; for rules, the figures behind the score."""
+    """What the judge said, as received, cut at 20,000 characters; for rules, the figures behind the score."""
     quote: str = ""
     """Words of the visible reply that the verdict rests on."""
     agreement: float | None = None

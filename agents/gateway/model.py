@@ -252,7 +252,7 @@ class GatewayModel:
         """Whether to ask again in a plainer way, because the reply cannot be read; remembers what did work."""
         assert work.request.schema is not None
         if read_structured(text, work.request.schema).value is None:
-            lower = plainer(work.method)
+            lower = self.traits.next_after_unread(work.method)
             work.method = lower or work.method
             return lower is not None
         if work.method != self.traits.schema_method and self.traits.step_down(self.traits.schema_method):

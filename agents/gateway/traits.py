@@ -28,6 +28,8 @@ class EndpointTraits:
     """Parameters that the endpoint refuses."""
     answered: bool = False
     """Whether a call has succeeded; until then, calls go one at a time."""
+    unread: set[SchemaMethod] = field(default_factory=set)
+    """Ways to ask for structure that gave a reply which could not be read; this process alone remembers them."""
 
     @classmethod
     def first_guess(cls, settings: EndpointSettings) -> EndpointTraits:
@@ -97,6 +99,14 @@ class EndpointTraits:
         if _LADDER.index(self.schema_method) < _LADDER.index(lower):
             self.schema_method = lower
         return True
+
+    def next_after_unread(self, used: SchemaMethod) -> SchemaMethod | None:
+        """A plainer way that may still be tried after a reply that could not be read.
+
+        Each way is given up once for the endpoint, not once for every question that it cannot answer.
+        """
+        self.unread.add(used)
+        return next((m for m in _LADDER[_LADDER.index(used) + 1 :] if m not in self.unread), None)
 
     def note_ignored_limit(self) -> bool:
         """The reply was longer than asked: try the other name next time; false where both were ignored."""

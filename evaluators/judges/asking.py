@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import get_args
 
 from mnemoscope.core.errors import BudgetStop, shown
+from mnemoscope.core.identity import sha256_of
 from mnemoscope.core.usage import Usage
-from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.judges.judge import Composite, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question
 from mnemoscope.evaluators.judges.scales import LABELS, label_score
 from mnemoscope.evaluators.verdict import JUDGE_ERROR, VerdictStatus
 
-__all__ = ["ask"]
+__all__ = ["RAW_LIMIT", "ask", "cut_raw"]
 
+RAW_LIMIT = 20_000
+"""Characters of an answer's `raw` that are kept; a model that rambles must not fill the run file."""
 _STATUSES = get_args(VerdictStatus)
 
 
@@ -23,7 +26,8 @@ async def ask(judge: Judge, question: Question) -> tuple[Answer, ...]:
 
     A judge that raises, and one whose answer breaks the contract of `Judge` (no answers, a label that the task does not
     have, a score that is not the label's, an unknown status, another key, text that cannot be stored), gives one answer
-    with status `error`; `raw` says what was wrong. An answer without a key gets the judge's.
+    with status `error`; `raw` says what was wrong. An answer without a key gets the judge's. `raw` is cut at
+    `RAW_LIMIT`, for a judge that asks others the `raw` of each of them.
 
     Args:
         judge: The judge, built in or a user's.
@@ -41,7 +45,25 @@ async def ask(judge: Judge, question: Question) -> tuple[Answer, ...]:
         return (_failed(type(error).__name__, f"{type(error).__name__}: {error}", key),)
     if fault := _first_fault(question, given, key):
         return (_failed("bad-answer", f"{judge.name}, task {question.task}: {fault}", key),)
-    return tuple(answer if answer.judge_key else replace(answer, judge_key=key) for answer in given)
+    limit = None if isinstance(judge, Composite) else RAW_LIMIT
+    return tuple(replace(answer, judge_key=key, raw=cut_raw(answer.raw, limit)) for answer in given)
+
+
+def cut_raw(text: str, limit: int | None = RAW_LIMIT) -> str:
+    """The beginning of a text that is longer than the limit, then its length and hash.
+
+    Args:
+        text: What a judge said.
+        limit: Characters of the result; None: all. The marker alone takes about a hundred.
+
+    Example:
+        >>> cut_raw("no" * 100, 106)
+        'nonononono… [cut: 200 characters, sha256 b5c5c5fc89da8630d0ff7030de7ff69f669895230daa74bbbf49de6cd54ca916]'
+    """
+    if limit is None or len(text) <= limit:
+        return text
+    marker = f"… [cut: {len(text):,} characters, sha256 {sha256_of(text.encode(errors='surrogatepass'))}]"
+    return text[: max(0, limit - len(marker))] + marker
 
 
 def _first_fault(question: Question, given: object, key: str) -> str:
@@ -81,7 +103,7 @@ def _fault_of_score(question: Question, answer: Answer) -> str:
 
 
 def _failed(cause: str, said: str, key: str) -> Answer:
-    raw = said.encode("utf-8", "backslashreplace").decode()
+    raw = cut_raw(said.encode("utf-8", "backslashreplace").decode())
     return Answer(f"{JUDGE_ERROR}{cause}", None, status="error", judge_key=key, raw=raw)
 
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from mnemoscope.evaluators.judges.question import Answer, Fact, Question, Task
 from mnemoscope.evaluators.verdict import Verdict
 
-__all__ = ["Answers", "Judge", "unscored", "use_question"]
+__all__ = ["Answers", "Composite", "Judge", "unscored", "use_question"]
 
 
 @runtime_checkable
@@ -31,6 +31,15 @@ class Judge(Protocol):
 
     async def judge(self, question: Question) -> tuple[Answer, ...]:
         """One answer for the reply, or one per fact or axis, in the order of the question; each carries `key(task)`."""
+
+
+@runtime_checkable
+class Composite(Protocol):
+    """A judge that asks others; what these answer is checked, and cut, where they are asked."""
+
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """Whom it asks."""
 
 
 class Answers:

@@ -105,7 +105,7 @@ class Answer:
     judge_key: str = ""
     prompt_sha: str = ""
     raw: str = ""
-    """What the judge said, as received; several votes as a JSON list."""
+    """What the judge said, as received; several votes as a JSON list. `asking.ask` cuts it at 20,000 characters."""
     quote: str = ""
     """Words that stand in the visible reply."""
     agreement: float | None = None

@@ -17,13 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from mnemoscope.core.errors import ConfigError, DataError
 from mnemoscope.core.identity import sha256_of
 from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
-from mnemoscope.evaluators.judges.rows import AnswerRow, question_sha
+from mnemoscope.evaluators.judges.rows import AnswerRow, question_sha, read_rows
 from mnemoscope.evaluators.judges.scales import LABELS, label_score
 
 __all__ = ["RecordedJudge", "recorded"]
@@ -36,11 +34,11 @@ class RecordedJudge:
 
     Args:
         file: JSON lines of `AnswerRow`.
-        judge: Whose rows; None: the file must hold one judge's only.
+        judge: Whose rows; None: the file must hold one judge's only of each task.
 
     Raises:
         DataError: A row that is not as described, a label that the task does not have, or two answers to one question.
-        ConfigError: No such file or judge, or several judges and none chosen.
+        ConfigError: No such file or judge, or several judges of one task and none chosen.
     """
 
     def __init__(self, file: Path, judge: str | None = None) -> None:
@@ -48,21 +46,16 @@ class RecordedJudge:
             content = file.read_bytes()
         except OSError as error:
             raise ConfigError(f"cannot read recorded verdicts from {file}: {error.strerror}; check file=") from error
-        rows = _rows(content, file)
+        rows = read_rows(content, file)
         judges = sorted({row.judge for _, row in rows})
-        if judge is None and len(judges) > 1:
-            raise ConfigError(
-                f"{file} holds verdicts of {len(judges)} judges; choose one with judge=: {_named(judges)}"
-            )
         if judge is not None and judge not in judges:
             raise ConfigError(f"{file} holds no verdicts of judge {judge!r}; it has: {_named(judges)}")
         self._file, self._given = file, judge
-        self._judge = judge if judge is not None else (judges or [""])[0]
         self._sha = sha256_of(content)
         self._found: dict[tuple[str, str], Answer] = {}
-        self._tasks: set[Task] = set()
+        self._judges: dict[Task, str] = {}
         for number, row in rows:
-            if row.judge == self._judge:
+            if judge in (None, row.judge):
                 self._add(number, row)
 
     @property
@@ -73,9 +66,9 @@ class RecordedJudge:
 
     def key(self, task: Task) -> str:
         """The recorded judge and the hash of the file; empty for a task of which the file has nothing."""
-        if task not in self._tasks:
+        if task not in self._judges:
             return ""
-        return str(Spec("recorded", (), {"task": task, "file": self._sha[:12], "judge": self._judge}))
+        return str(Spec("recorded", (), {"task": task, "file": self._sha[:12], "judge": self._judges[task]}))
 
     async def judge(self, question: Question) -> tuple[Answer, ...]:
         """The recorded answers in the order of the question's facts; those of one judge's other subjects follow."""
@@ -86,6 +79,11 @@ class RecordedJudge:
         return tuple(_with(known.get(subject, missing), subject, key) for subject in wanted)
 
     def _add(self, number: int, row: AnswerRow) -> None:
+        if (one := self._judges.setdefault(row.task, row.judge)) != row.judge:
+            raise ConfigError(
+                f"{self._file} holds verdicts of several judges on task {row.task}; choose one with judge=: "
+                f"{_named(sorted({one, row.judge}))}"
+            )
         asked = row.question.question() if row.question is not None else None
         sha = row.question_sha or (question_sha(asked) if asked is not None else "")
         place = (sha, row.subject)
@@ -110,7 +108,6 @@ class RecordedJudge:
                 seen=row.label,
                 fix=f"an earlier line says {before.label!r}; keep one, or tell the judges apart in the field judge",
             )
-        self._tasks.add(row.task)
 
 
 def recorded(*, file: str, judge: str | None = None) -> RecordedJudge:
@@ -118,38 +115,9 @@ def recorded(*, file: str, judge: str | None = None) -> RecordedJudge:
 
     Args:
         file: JSON lines, as `recording` writes them.
-        judge: Whose rows; None: the file holds one judge's only.
+        judge: Whose rows; None: the file holds one judge's only of each task.
     """
     return RecordedJudge(Path(str(file)), judge if judge is None else str(judge))
-
-
-def _rows(content: bytes, file: Path) -> list[tuple[int, AnswerRow]]:
-    try:
-        lines = content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise DataError("not UTF-8", file=file, record=f"byte {error.start}", fix="save it as UTF-8") from error
-    return [(number, _row(line, number, file)) for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def _row(line: str, number: int, file: Path) -> AnswerRow:
-    place = f"line {number}"
-    try:
-        row = AnswerRow.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or None
-        raise DataError(first["msg"], file=file, record=place, field=field, seen=first["input"]) from error
-    if row.question_sha is None and row.question is None:
-        fix = "give the question in full, or the hash that `recording` wrote"
-        raise DataError("a row without a question", file=file, record=place, field="question_sha", fix=fix)
-    if row.question is not None:
-        sha = question_sha(row.question.question())
-        if row.question.task != row.task or row.question_sha not in (None, sha):
-            raise DataError(
-                "question and row do not fit", file=file, record=place, field="question_sha", seen=row.question_sha,
-                fix="the task must be the same, and the hash that of the question; leave question_sha out",
-            )  # fmt: skip
-    return row
 
 
 def _score(file: Path, number: int, row: AnswerRow) -> float | None:

@@ -9,35 +9,46 @@ from typing import TYPE_CHECKING
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import Spec
-from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.judges.asking import ask
+from mnemoscope.evaluators.judges.judge import Composite, Judge
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
-from mnemoscope.evaluators.judges.rows import answer_rows
+from mnemoscope.evaluators.judges.rows import answer_rows, question_sha, read_rows
 
 if TYPE_CHECKING:
     from mnemoscope.evaluators.judges.registry import JudgePorts
 
-__all__ = ["Recording", "recording"]
+__all__ = ["Recording", "recording", "writes_down"]
 
 
 class Recording:
     """Another judge, whose answers are appended to a JSON-lines file as they come.
 
     Answers and keys are those of the judge itself. All answers to one question are written at once, so that several
-    processes may write to one file; a question asked twice stands there twice. Errors are not written: they say
-    nothing about the question.
+    processes may write to one file. What stands in the file already is not written again, so that a recording can be
+    gone on with. Errors are not written: they say nothing about the question.
 
     Args:
         judge: Who answers.
-        file: Where the rows go.
+        file: Where the rows go; what it holds stays.
+
+    Raises:
+        ConfigError: The file cannot be read, or there is no such folder.
+        DataError: What the file holds are no judgements.
     """
 
     def __init__(self, judge: Judge, file: Path) -> None:
         self._judge, self._file = judge, file
+        self._written = _written(file)
 
     @property
     def name(self) -> str:
         """`recording(JUDGE,file=PATH)`."""
         return str(Spec("recording", (self._judge.name,), {"file": str(self._file)}))
+
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """The judge that answers."""
+        return (self._judge,)
 
     def key(self, task: Task) -> str:
         """The judge's own."""
@@ -45,11 +56,13 @@ class Recording:
 
     async def judge(self, question: Question) -> tuple[Answer, ...]:
         """The judge's answers, written down."""
-        answers = await self._judge.judge(question)
-        kept = [answer for answer in answers if answer.status != "error"]
-        lines = "".join(row.model_dump_json(exclude_defaults=True) + "\n" for row in answer_rows(question, kept))
+        answers = await ask(self._judge, question)
+        sha = question_sha(question)
+        new = [a for a in answers if a.status != "error" and (sha, a.judge_key, a.subject) not in self._written]
+        lines = "".join(row.model_dump_json(exclude_defaults=True) + "\n" for row in answer_rows(question, new))
         if lines:
             self._append(lines.encode(errors="replace"))
+            self._written |= {(sha, answer.judge_key, answer.subject) for answer in new}
         return answers
 
     def _append(self, data: bytes) -> None:
@@ -63,6 +76,28 @@ class Recording:
             raise ConfigError(
                 f"cannot write judgements to {self._file}: {error.strerror}; name another file="
             ) from error
+
+
+def writes_down(judge: Judge) -> bool:
+    """Whether a judge, or one that it asks, writes its answers to a file, so that it must be asked to do so."""
+    if isinstance(judge, Recording):
+        return True
+    return isinstance(judge, Composite) and any(map(writes_down, judge.members))
+
+
+def _written(file: Path) -> set[tuple[str, str, str]]:
+    """Question, judge's key and subject of every answer that a file holds."""
+    if not file.parent.is_dir():
+        raise ConfigError(f"cannot write judgements to {file}: there is no folder {file.parent}; make it")
+    try:
+        content = file.read_bytes() if file.exists() else b""
+    except OSError as error:
+        raise ConfigError(f"cannot read judgements from {file}: {error.strerror}; name another file=") from error
+    found: set[tuple[str, str, str]] = set()
+    for _, row in read_rows(content, file):
+        if sha := row.question_sha or (question_sha(row.question.question()) if row.question else ""):
+            found.add((sha, row.judge, row.subject))
+    return found
 
 
 def recording(judge: str, *, file: str) -> Callable[[JudgePorts], Judge]:

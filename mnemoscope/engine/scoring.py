@@ -17,6 +17,7 @@ from mnemoscope.engine.stopping import Stop, StopReason
 from mnemoscope.engine.tools import Tools
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.graph import Evaluator
+from mnemoscope.evaluators.judges.recording import writes_down
 from mnemoscope.evaluators.metrics.metric import Metric, tasks_of
 from mnemoscope.evaluators.metrics.registry import default_metrics, open_metrics
 from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
@@ -79,7 +80,7 @@ def score(
         judge: The judge's name with its parameters.
         metrics: Judged metrics by name; empty: all that run by default.
         judge_model: The model that judges; None: the model that the run's replies were written with.
-        again: Judge what has the judge's verdicts too.
+        again: Judge what has the judge's verdicts too; a judge that writes its answers down is always asked.
         concurrency: Cells in flight.
         cache: Folder of the caches; None: the user's; `none`: keep nothing.
         progress: Is told of every cell.
@@ -96,7 +97,7 @@ def score(
         with Tools(config) as tools:
             evaluator = _evaluator(tools, metrics)
             scorer = _Scorer(run, evaluator, stop, progress)
-            wanted = scorer.wanted(again=again)
+            wanted = scorer.wanted(again=again or writes_down(tools.judge))
             total = sum(1 for _ in run.cells())
             progress.begin(total, total - len(wanted))
             with RunFile.resume(path) as file:

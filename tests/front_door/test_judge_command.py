@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemoscope.cli import main
+from mnemoscope.comparison.comparing import compare_runs
 from mnemoscope.config import RunConfig, load_config
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import parse_spec
@@ -225,3 +226,22 @@ def test_an_audit_of_two_judges_by_name_judges_what_is_missing(
     assert row["n01"] == 0
     assert main(["judge", "audit", str(run), "--judge", "nobody-1", "--judge", "offline-answer"]) == 2
     assert "nobody-1" in capsys.readouterr().err
+
+
+def test_a_run_that_is_judged_already_can_be_recorded_and_given_back(
+    config: Configure, do_run: DoRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+    said = tmp_path / "said.jsonl"
+    recording = ["score", str(run), "--judge", f"recording(offline,file={said})", "--json"]
+    assert main(recording) == 0
+    assert json.loads(capsys.readouterr().out)["judged_now"] > 0
+    written = said.read_bytes()
+    assert main(recording) == 0
+    assert said.read_bytes() == written, "nothing is said twice"
+    capsys.readouterr()
+    assert main(["score", str(run), "--judge", f"recorded(file={said})", "--metric", "answer"]) == 0
+    found = [f for f in compare_runs([run], metrics=["answer"]).metrics if f.stratum == "all"]
+    first, second = sorted(found, key=lambda figure: figure.judge_key)
+    assert first.judge_key.startswith("offline-answer") and second.judge_key.startswith("recorded(task=answer")
+    assert first.value == second.value and first.n_scored == second.n_scored > 0

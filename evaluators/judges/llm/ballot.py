@@ -44,6 +44,11 @@ class Ballot:
         """What is wrong, of any subject."""
         return frozenset(said.fault for said in self.said.values() if said.fault)
 
+    @property
+    def has_label(self) -> bool:
+        """Whether it says something about any subject."""
+        return any(not said.fault for said in self.said.values())
+
     def after(self, first: Ballot) -> Ballot:
         """This second asking with what the first one said of subjects that only the first could tell."""
         said = {

@@ -12,6 +12,7 @@ from mnemoscope.core.identity import canonical_json, sha256_of
 from mnemoscope.core.ports import LanguageModel
 from mnemoscope.core.spec import Spec, Value
 from mnemoscope.core.usage import Usage
+from mnemoscope.evaluators.judges.asking import RAW_LIMIT, cut_raw
 from mnemoscope.evaluators.judges.injection import talks_to_judge
 from mnemoscope.evaluators.judges.llm.ballot import UNFOUND, Ballot, Said, read_ballot, subjects
 from mnemoscope.evaluators.judges.llm.prompts import PROMPTS
@@ -47,7 +48,8 @@ class LlmJudge:
     a JSON field or a plain word, never guessed. Where the task wants evidence, a positive verdict counts only if its
     quote stands in the reply and does not itself talk to the judge; else the vote is asked for once more, and is then
     void with the flag `unfound-quote`. A cut or empty reply is asked for once more with four times the tokens; so are
-    missing or doubled facts. Votes that cannot be read are void; where fewer than half can, these are asked for again.
+    missing or doubled facts. Votes that cannot be read are void; where fewer than half can, these are asked for again,
+    one of them first where none could: a model that cannot be read takes one request more than it has votes.
     What is still void is `invalid`, a tie is `invalid` with the label `no majority`, and an endpoint that fails is an
     `error` with the label `judge-error:` and the cause. None of them is ever a no.
 
@@ -151,10 +153,23 @@ class LlmJudge:
         if self._released is not None:
             return ballots
         again = [n for n, ballot in enumerate(ballots) if _worth_asking_again(ballot, ballots)]
+        if not any(ballot.has_label for ballot in ballots):
+            # A model that no vote could be read of is asked once more before the others are.
+            scouts, again = again[:1], again[1:]
+            await self._ask_again(prompt, question, ballots, scouts)
+            if not any(ballots[n].has_label for n in scouts):
+                return ballots
+        await self._ask_again(prompt, question, ballots, again)
+        return ballots
+
+    async def _ask_again(
+        self, prompt: TaskPrompt, question: Question, ballots: list[Ballot], again: Sequence[int]
+    ) -> None:
+        """Put the answer of a second asking in the place of each of these."""
+        count = self._count(prompt.task)
         seconds = await _all(self._ask(prompt, question, count + n, ballots[n]) for n in again)
         for n, second in zip(again, seconds, strict=True):
             ballots[n] = second.after(ballots[n])
-        return ballots
 
     async def _ask(
         self, prompt: TaskPrompt, question: Question, replicate: int, before: Ballot | None = None
@@ -250,7 +265,7 @@ def _merged(flags: tuple[str, ...], said: Iterable[Said]) -> tuple[str, ...]:
 
 def _raw(ballots: Sequence[Ballot]) -> str:
     raws = [raw for ballot in ballots for raw in ballot.raws]
-    return raws[0] if len(raws) == 1 else canonical_json(raws)
+    return raws[0] if len(raws) == 1 else canonical_json([cut_raw(raw, RAW_LIMIT // len(raws)) for raw in raws])
 
 
 def _talks(question: Question) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import math
 from typing import cast
 
@@ -11,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemoscope.core.errors import BudgetStop
-from mnemoscope.evaluators.judges.asking import ask
+from mnemoscope.evaluators.judges.asking import RAW_LIMIT, ask, cut_raw
 from mnemoscope.evaluators.judges.judge import use_question
+from mnemoscope.evaluators.judges.panel import Panel, panel_agreement
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.judges.scales import LABELS
 from mnemoscope.evaluators.verdict import VerdictStatus
@@ -99,3 +102,28 @@ def test_what_is_scored_is_on_the_scale_of_its_task(label: str, score: float, ke
     (answer,) = asked((Answer(label, score, judge_key=key),))
     assert answer.status == "error" or answer.score == LABELS["use"][answer.label]
     assert answer.judge_key == "own-1(use)"
+
+
+def test_a_rambling_judge_does_not_fill_the_run_file() -> None:
+    said = "no, " * 750_000
+    (answer,) = asked((Answer("used", 1.0, raw=said),))
+    assert len(answer.raw) == RAW_LIMIT
+    assert answer.raw.startswith("no, no, ")
+    assert answer.raw.endswith(f"… [cut: 3,000,000 characters, sha256 {hashlib.sha256(said.encode()).hexdigest()}]")
+
+
+@given(st.text(max_size=300), st.integers(min_value=120, max_value=200))
+def test_a_cut_text_is_as_long_as_the_limit_and_not_cut_again(text: str, limit: int) -> None:
+    once = cut_raw(text, limit)
+    assert len(once) <= limit and cut_raw(once, limit) == once
+    assert once == text or (len(text) > limit and f"{len(text)} characters" in once)
+
+
+def test_what_the_members_of_a_panel_say_is_cut_for_each() -> None:
+    long = Own((Answer("used", 1.0, raw="x" * 100_000),))
+    other = Own((Answer("used", 1.0, raw="y"),))
+    other.name = "other"
+    (answer,) = asyncio.run(ask(Panel([long, other]), QUESTION))
+    rows = json.loads(answer.raw)
+    assert [len(row["raw"]) for row in rows] == [RAW_LIMIT, 1]
+    assert panel_agreement([answer.raw]).n == 1

@@ -12,6 +12,7 @@ from endpoint_stub import Answer as Sent
 from endpoint_stub import EndpointStub, always, chat, error
 
 from mnemoscope.agents.gateway import GatewayModel, open_model
+from mnemoscope.evaluators.judges.asking import RAW_LIMIT, ask
 from mnemoscope.evaluators.judges.judge import use_question
 from mnemoscope.evaluators.judges.llm.judge import LlmJudge
 
@@ -61,6 +62,28 @@ async def test_every_step_of_the_ladder_gives_the_verdict(serve: Callable, known
         assert len(stub.bodies) == 3
     assert all(body["max_tokens"] >= 1024 for body in stub.bodies)
     assert answer.usage.calls_by_phase == {"judge": 3}
+
+
+async def test_a_model_that_cannot_be_read_costs_few_requests(serve: Callable) -> None:
+    """Plainer ways to ask are tried once for the endpoint; then each question is asked once, and once more."""
+    stub = serve(always(chat("It is hard to say, one might argue either way. " * 4_000)))
+    asked = []
+    async with model_at(stub) as model:
+        for votes, reply in ((1, "Thursday."), (1, "On Thursday."), (1, "Thursday, Ayla."), (3, "Friday.")):
+            before = len(stub.bodies)
+            (answer,) = await ask(LlmJudge(model, votes=votes), use_question(reply, "Ayla's class is on Thursday."))
+            assert answer.status == "invalid" and not answer.label.startswith("judge-error:")
+            assert len(answer.raw) <= RAW_LIMIT and "characters, sha256 " in answer.raw
+            asked.append(len(stub.bodies) - before)
+    assert asked == [4, 2, 2, 4]
+
+
+async def test_a_way_to_ask_that_failed_once_does_not_stop_a_model_that_recovers(serve: Callable) -> None:
+    stub = serve(lambda body, number: chat("Hm." if number <= 4 else json.dumps({**YES, "n": number})))
+    async with model_at(stub) as model:
+        judge = LlmJudge(model, votes=1)
+        statuses = [(await judge.judge(use_question(f"{USE.reply} {n}", USE.facts[0].text)))[0].status for n in "ab"]
+    assert statuses == ["invalid", "scored"]
 
 
 async def test_equal_questions_are_paid_for_once(serve: Callable, tmp_path: Path) -> None:

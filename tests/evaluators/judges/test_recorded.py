@@ -12,9 +12,10 @@ import pytest
 from mnemoscope.core.errors import ConfigError, DataError, EndpointError
 from mnemoscope.evaluators.judges.judge import use_question
 from mnemoscope.evaluators.judges.llm.judge import LlmJudge
-from mnemoscope.evaluators.judges.question import Fact, Question
+from mnemoscope.evaluators.judges.panel import Panel
+from mnemoscope.evaluators.judges.question import Answer, Fact, Question
 from mnemoscope.evaluators.judges.recorded import RecordedJudge
-from mnemoscope.evaluators.judges.recording import Recording
+from mnemoscope.evaluators.judges.recording import Recording, writes_down
 from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
 from mnemoscope.evaluators.judges.rows import question_sha
 
@@ -50,6 +51,57 @@ async def test_what_a_judge_said_comes_back_whole(scripted: Callable, tmp_path: 
     key = again[0][0].judge_key
     assert key == played[0].key("use") and judge.key("use") in key and key.startswith("recorded(task=use,file=")
     assert played[0].key("coverage") == ""
+
+
+async def test_a_recording_is_gone_on_with_and_says_nothing_twice(scripted: Callable, tmp_path: Path) -> None:
+    file = tmp_path / "said.jsonl"
+    await Recording(LlmJudge(scripted(YES)), file).judge(USE)
+    before = file.read_text(encoding="utf-8")
+    other = use_question(USE.reply, "Ayla sold a vase.")
+    later = Recording(LlmJudge(scripted({**YES, "verdict": "no"})), file)
+    for question in (USE, other, other):
+        await later.judge(question)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2 and lines[0] == before.strip()
+    assert [answer.label for answer in await RecordedJudge(file).judge(USE)] == ["used"]
+    assert [answer.label for answer in await RecordedJudge(file).judge(other)] == ["not used"]
+
+
+async def test_a_recording_of_several_tasks_is_given_back_whole(tmp_path: Path) -> None:
+    """Each task has a key of its own, so that the file of one judge holds several."""
+    judge = open_judge(f"recording(offline,file={tmp_path / 'said.jsonl'})", JudgePorts())
+    answer = Question("answer", USE.reply, "When is her class?", expected="Thursday")
+    said = [await judge.judge(question) for question in (USE, answer)]
+    back = open_judge(f"recorded(file={tmp_path / 'said.jsonl'})", JudgePorts())
+    found = [await back.judge(question) for question in (USE, answer)]
+    assert [(a.label, a.score) for (a,) in found] == [(a.label, a.score) for (a,) in said]
+    assert judge.key("use") in back.key("use") and judge.key("answer") in back.key("answer")
+
+
+async def test_what_breaks_the_contract_is_not_written_down(tmp_path: Path) -> None:
+    class Loose:
+        name = "loose"
+
+        def key(self, task: str) -> str:
+            return "loose-1"
+
+        async def judge(self, question: Question) -> tuple[Answer, ...]:
+            return (Answer("perhaps", 0.5),)
+
+    judge = Recording(Loose(), tmp_path / "said.jsonl")
+    (answer,) = await judge.judge(USE)
+    assert (answer.status, answer.label) == ("error", "judge-error:bad-answer")
+    assert not (tmp_path / "said.jsonl").exists()
+
+
+def test_a_judge_that_writes_down_is_known_behind_others(tmp_path: Path) -> None:
+    written = f"recording(offline,file={tmp_path / 'said.jsonl'})"
+    ports = JudgePorts()
+    assert writes_down(open_judge(written, ports))
+    assert not writes_down(open_judge("offline", ports))
+    both = Panel([open_judge(written, ports), RecordedJudge(write(tmp_path / "hand.jsonl", use_row()))])
+    assert writes_down(both)
+    assert not writes_down(Panel([open_judge("offline", ports), RecordedJudge(tmp_path / "hand.jsonl")]))
 
 
 async def test_failures_of_an_endpoint_are_not_written_down(scripted: Callable, tmp_path: Path) -> None:
