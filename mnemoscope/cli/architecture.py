@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,55 +11,44 @@ import typer
 from mnemoscope.cli.output import JsonFlag, emit_json, show
 
 if TYPE_CHECKING:
-    from mnemoscope.graphs.architecture import Architecture
     from mnemoscope.graphs.backend import BackendFactory
+    from mnemoscope.graphs.describing import ArchitectureSheet
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Ways to remember: list them, check one.")
 
-_SAID = (
-    "needs_embedder",
-    "needs_flush",
-    "needs_pairs",
-    "updates",
-    "query_conditioned",
-    "blob_context",
-    "mutating_read",
-)
-_PER_TURN, _PER_QUERY = "model_calls_per_turn", "model_calls_per_query"
-
 
 @app.command("list")
 def list_architectures(as_json: JsonFlag = False) -> None:
-    """List the architectures: what they do, what they are evidence of, and what they cost."""
-    from mnemoscope.graphs.architecture import create_architecture
-    from mnemoscope.graphs.registry import ARCHITECTURES
+    """List the architectures: what they remember and lose, what they are evidence of, and what they cost."""
+    from mnemoscope.graphs.describing import FAMILIES, sheets
 
-    rows = [_described(create_architecture(name)) for name in ARCHITECTURES.names()]
+    found = sheets()
     if as_json:
-        emit_json(rows)
+        emit_json([_document(sheet) for sheet in found])
         return
+    from rich.text import Text
+
     from mnemoscope.cli.tables import plain_table
 
     table = plain_table(
         caption="evidence: package = the method itself or the system's own code;\n"
-        "model = written anew, with a model; twin = rules in a model's place.\n"
-        "calls: to a language model, per turn / per query."
+        "twin = rules in a model's place (mode=heuristic, the default);\n"
+        "llm: model = written anew, with a model (mode=llm).\n"
+        "calls: to a model, per turn of the bundled scenarios / per query.\n"
+        "sources: the tightest grade by which a memory names its turns."
     )
     table.add_column("name", no_wrap=True)
-    table.add_column("what it does", max_width=20, overflow="fold")
-    table.add_column("evidence", max_width=9, overflow="fold")
-    table.add_column("provenance", no_wrap=True)
+    table.add_column("what it does, and what it loses", max_width=30, overflow="fold")
+    table.add_column("evidence", no_wrap=True)
     table.add_column("calls", justify="right", no_wrap=True)
-    table.add_column("notes", max_width=14, overflow="fold")
-    for row in rows:
-        said = row["capabilities"]
-        notes = ["reads gold"] if row["privileged"] else []
-        notes += [name.replace("_", " ") for name in _SAID if isinstance(said, list) and name in said]
-        evidence = " ".join(filter(None, (str(row["evidence"]), str(row["mode"] or ""))))
-        calls = f"{row[_PER_TURN]}/{row[_PER_QUERY]}"
-        table.add_row(str(row["name"]), str(row["summary"]), evidence, str(row["provenance"]), calls, ", ".join(notes))
+    table.add_column("sources", no_wrap=True)
+    for family, members in groupby(found, key=lambda sheet: sheet.family):
+        table.add_section()
+        table.add_row(Text(family, style="bold"), Text(FAMILIES[family], style="bold"))
+        for sheet in members:
+            table.add_row(*_cells(sheet))
     show(table)
 
 
@@ -92,29 +83,40 @@ def check(
         raise typer.Exit(1)
 
 
-def _described(architecture: Architecture) -> dict[str, object]:
-    from mnemoscope.core.identity import SessionId, TurnId
-    from mnemoscope.scenarios.records import Turn
+def _cells(sheet: ArchitectureSheet) -> tuple[str, str, str, str, str]:
+    said = f"{sheet.summary}\nloses: {sheet.loses}" if sheet.loses else sheet.summary
+    evidence = [f"llm: {way.evidence}" if way.mode == "llm" else way.evidence for way in sheet.modes]
+    evidence += ["reads gold"] if sheet.privileged else []
+    calls = [f"{way.calls_per_turn:.2g}/{way.calls_per_query}" for way in sheet.modes]
+    return sheet.name, said, "\n".join(evidence), "\n".join(calls), "\n".join(way.provenance for way in sheet.modes)
 
-    one = Turn(turn_id=TurnId("t"), session_id=SessionId("s"), index=0, speaker="Ada", role="user", text="Hi.", at=None)
-    estimate = architecture.backend().estimate([one])
-    per_turn = sum(calls for phase, calls in estimate.calls_by_phase.items() if phase != "embed")
-    capabilities = architecture.capabilities
+
+def _document(sheet: ArchitectureSheet) -> dict[str, object]:
+    """A sheet as JSON; what stands beside `modes` is of the first one, which is the default."""
+    first = sheet.modes[0]
     return {
-        "name": architecture.name,
-        "summary": architecture.summary,
-        "mode": architecture.mode,
-        "evidence": architecture.evidence_class,
-        "provenance": capabilities.finest_provenance,
-        "privileged": capabilities.privileged,
-        "capabilities": [
-            name
-            for name in (*_SAID, "incremental", "gives_pool", "keeps_turns", "ranks", "selective")
-            if getattr(capabilities, name)
+        "name": sheet.name,
+        "summary": sheet.summary,
+        "family": sheet.family,
+        "loses": sheet.loses,
+        "mode": first.mode,
+        "evidence": first.evidence,
+        "provenance": first.provenance,
+        "privileged": sheet.privileged,
+        "capabilities": [f.name for f in fields(sheet.capabilities) if getattr(sheet.capabilities, f.name) is True],
+        "model_calls_per_turn": first.calls_per_turn,
+        "model_calls_per_query": first.calls_per_query,
+        "modes": [
+            {
+                "mode": way.mode,
+                "evidence": way.evidence,
+                "provenance": way.provenance,
+                "model_calls_per_turn": way.calls_per_turn,
+                "model_calls_per_query": way.calls_per_query,
+                "embedded_texts_per_turn": way.embedded_per_turn,
+            }
+            for way in sheet.modes
         ],
-        _PER_TURN: per_turn,
-        # No READ graph asks a language model unless its architecture has a mode.
-        _PER_QUERY: 0 if architecture.mode in (None, "heuristic") else None,
     }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemoscope.cli import main
+from mnemoscope.graphs.registry import ARCHITECTURES
 
 LEAKY = '''\
 """A memory that never shows what it holds."""
@@ -36,13 +37,34 @@ nothing = 3
 def test_list_says_what_each_one_is_evidence_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["architecture", "list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert {"none", "recent", "full-context", "pool", "bm25", "dense", "hybrid", "oracle"} <= rows.keys()
+    assert set(rows) == set(ARCHITECTURES.names())
     assert rows["oracle"]["privileged"] and not rows["bm25"]["privileged"]
     assert (rows["bm25"]["model_calls_per_turn"], rows["bm25"]["model_calls_per_query"]) == (0, 0)
     assert rows["dense"]["evidence"] == "package" and "needs_embedder" in rows["dense"]["capabilities"]
+    assert all(row["family"] and row["summary"] for row in rows.values())
+    assert (rows["none"]["loses"], rows["lc"]["loses"]) == ("everything", "")
+
+
+def test_list_says_what_each_mode_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["architecture", "list", "--json"])
+    modes = {row["name"]: {way["mode"]: way for way in row["modes"]} for row in json.loads(capsys.readouterr().out)}
+    for ways in modes.values():
+        for mode, way in ways.items():
+            asks = way["model_calls_per_turn"] + way["model_calls_per_query"]
+            assert asks > 0 if mode == "llm" else asks == 0
+    summary = modes["summary"]
+    assert (summary["heuristic"]["evidence"], summary["llm"]["evidence"]) == ("twin", "model")
+    sessions, turns = 32, 224  # of the bundled scenarios
+    assert summary["llm"]["model_calls_per_turn"] == round(sessions / turns, 3)
+    assert modes["compressed"]["llm"]["model_calls_per_query"] == 1
+    assert modes["dense"][None]["embedded_texts_per_turn"] == 1
+
+
+def test_list_fits_eighty_columns_and_names_the_family_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["architecture", "list"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80 and "reads gold" in out
+    assert sum(line.startswith("control ") for line in out.splitlines()) == 1 and "loses: everything" in out
 
 
 def test_check_passes_what_keeps_its_contracts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
