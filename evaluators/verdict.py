@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["JUDGE_ERROR", "Verdict", "VerdictStatus"]
+__all__ = ["JUDGE_ERROR", "NOT_JUDGED", "Verdict", "VerdictStatus"]
 
 VerdictStatus = Literal["scored", "not_applicable", "invalid", "error"]
 
 JUDGE_ERROR = "judge-error:"
 """How the label of a judge's failure begins; its cause follows."""
+NOT_JUDGED = "not judged"
+"""Reason for which a cell is left out of a judge's figure that it has not been asked about yet."""
 
 
 @dataclass(frozen=True, slots=True)

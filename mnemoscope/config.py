@@ -157,6 +157,11 @@ class RunConfig(BaseModel):
         changes = {name: _without_secrets(text) for name, text in hidden.items() if text is not None}
         return self.model_copy(update={**changes, "vector_store": _without_secrets(self.vector_store)})
 
+    def told(self) -> Self:
+        """The same with what an imported run does not tell as this program has it by default."""
+        fields = type(self).model_fields
+        return self.model_copy(update={k: fields[k].default for k, value in self if value == UNKNOWN})
+
     def content_hash(self) -> str:
         """A hash of `content_fields`: two runs with one hash must find the same."""
         return sha256_of(canonical_json(self.content_fields()))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.rows import ScoreRow
+from mnemoscope.evaluators.verdict import NOT_JUDGED
 
 __all__ = ["OfOneJudge", "of_one_judge"]
 
@@ -41,7 +42,7 @@ def of_one_judge(material: Material, *metrics: str) -> OfOneJudge:
     kept: list[ScoreRow] = []
     notes = []
     for metric, rows in by_metric.items():
-        scored = Counter(row.judge_key for row in rows if row.judge_key)
+        scored = Counter(row.judge_key for row in rows if row.judge_key and row.label != NOT_JUDGED)
         others = {row.judge_key for row in rows if row.judge_key}
         if len(others) < 2 or not scored:
             kept += rows

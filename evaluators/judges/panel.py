@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import canonical_json
-from mnemoscope.core.spec import split_outside
+from mnemoscope.core.spec import parse_spec, split_outside
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.judge import Answers, Judge
@@ -23,7 +23,7 @@ from mnemoscope.evaluators.judges.voting import NO_MAJORITY, vote
 if TYPE_CHECKING:
     from mnemoscope.evaluators.judges.registry import JudgePorts
 
-__all__ = ["Panel", "PanelAgreement", "member_labels", "panel", "panel_agreement"]
+__all__ = ["Panel", "PanelAgreement", "is_panel", "member_labels", "panel", "panel_agreement"]
 
 
 class Panel:
@@ -96,6 +96,17 @@ def panel(members: str) -> Callable[[JudgePorts], Judge]:
         return Panel([open_judge(name, ports) for name in split_outside(str(members), "+") if name.strip()])
 
     return opened
+
+
+def is_panel(judge: str) -> bool:
+    """Whether a judge of this name is a panel, recorded while it judges or not: its votes are of several judges.
+
+    Example:
+        >>> is_panel("recording(panel(offline+llm),file=said.jsonl)"), is_panel("llm(votes=3)")
+        (True, False)
+    """
+    spec = parse_spec(judge)
+    return spec.name == "panel" or (spec.name == "recording" and any(is_panel(str(inner)) for inner in spec.args))
 
 
 class PanelAgreement(NamedTuple):

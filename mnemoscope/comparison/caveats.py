@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from mnemoscope.comparison.conditions import NEVER_ANSWERS
 from mnemoscope.comparison.merging import RunSet
+from mnemoscope.comparison.strata import ALL
 from mnemoscope.comparison.summary import Figure, SystemView
+from mnemoscope.evaluators.verdict import NOT_JUDGED
 from mnemoscope.runfile.notices import run_warnings
 
 __all__ = ["caveats"]
@@ -30,6 +34,7 @@ def caveats(
         *runs.notes,
         *_unequal(systems),
         *_from_figures(aggregated),
+        *_half_judged(runs, figures),
         *_uneven_probes(figures),
         *_missing_baselines(systems),
         *_k_beyond_store(runs),
@@ -77,6 +82,29 @@ def _from_figures(texts: Sequence[str]) -> list[str]:
     rest = [text for text in texts if "cells failed" not in text]
     more = f" (the same for {len(failures) - 1:,} more metrics)" if len(failures) > 1 else ""
     return [*(text + more for text in failures[:1]), *rest]
+
+
+def _half_judged(runs: RunSet, figures: Iterable[Figure]) -> list[str]:
+    """Per judge: what it has not been asked about, and the commands that ask it."""
+    left: dict[tuple[str, str | None], Counter[str]] = defaultdict(Counter)
+    files: dict[tuple[str, str | None], dict[Path, None]] = defaultdict(dict)
+    for figure in figures:
+        if figure.stratum == ALL and (count := figure.n_excluded.get(NOT_JUDGED)):
+            members = runs.members_of(figure.system)
+            asked = members[0].run.judge_of(figure.metric, figure.judge_key)
+            left[asked.judge, asked.model][figure.metric] += count
+            files[asked.judge, asked.model] |= {member.run.path: None for member in members}
+    found = []
+    for (judge, model), counts in left.items():
+        named = ", ".join(f"{metric} in {count:,} cells" for metric, count in counts.items())
+        asking = ["--judge", judge, *(["--judge-model", model] if model else [])]
+        asking += [part for metric in counts for part in ("--metric", metric)]
+        commands = [shlex.join(["mnemoscope", "score", str(path), *asking]) for path in files[judge, model]]
+        found.append(
+            f"half judged: {judge} has not judged {named}; they are left out of its figures until you run "
+            + " and ".join(commands)
+        )
+    return found
 
 
 def _uneven_probes(figures: Iterable[Figure]) -> list[str]:

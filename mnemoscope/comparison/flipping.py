@@ -68,13 +68,12 @@ def flips_of(votes: Iterable[Vote], strata: Mapping[tuple[str, str], Sequence[st
     """Count votes over cells.
 
     Args:
-        votes: Verdicts that several votes decided; verdicts of one cell stand together and are one score, their mean.
+        votes: Verdicts that several votes of one judge decided; those of one cell stand together and are one score,
+            their mean.
         strata: Scenario and probe to strata, for the probes of one benchmark; votes on others are left out.
     """
     cells: dict[tuple[_Key, tuple[str, str, int]], list[float]] = defaultdict(list)
     for vote in votes:
-        if vote.judge_key.startswith("panel("):  # its members disagree with each other, not with themselves
-            continue
         groups = strata.get((vote.scenario_id, vote.probe_id))
         for stratum in () if groups is None else dict.fromkeys((ALL, *groups)):
             key = _Key(vote.metric, stratum, vote.system, vote.judge_key)

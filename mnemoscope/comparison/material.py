@@ -8,7 +8,6 @@ from functools import cached_property
 
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.verdicts import all_verdicts
-from mnemoscope.config import UNKNOWN
 from mnemoscope.core.ports import Embedder
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
@@ -85,15 +84,15 @@ class RunMaterial:
     @cached_property
     def judge(self) -> Judge | None:
         """The offline judge, where the run was made or scored again with it; None where a model gave all verdicts."""
-        offline = any(member.run.config.judge == "offline" for member in self._runs.members) or any(
-            row.judge_key.startswith("offline-") for row in self._runs.verdict_rows()
-        )
+        runs = [member.run for member in self._runs.members]
+        offline = "offline" in {
+            name for run in runs for name in (run.config.judge, *(a.judge for a in run.asked_judges()))
+        }
         return open_judge("offline", JudgePorts(embedder=self._embedder)) if offline else None
 
     @cached_property
     def _embedder(self) -> Embedder:
-        name = self._runs.members[0].run.config.embedder
-        return open_embedder("minilm" if name == UNKNOWN else name, cache=default_cache_dir())
+        return open_embedder(self._runs.members[0].run.config.told().embedder, cache=default_cache_dir())
 
     @cached_property
     def _clusters(self) -> dict[str, str]:

@@ -58,6 +58,21 @@ class Member:
         """A system's name here to its name in the file."""
         return {here: there for there, here in self.shown.items()}
 
+    def asked(self) -> Iterator[CellKey]:
+        """Every cell that the file was to hold, whether it is there or not."""
+        for probe in self.run.probes():
+            for name in self.shown.values():
+                for replicate in range(self.run.meta.replicates):
+                    yield CellKey(name, probe.scenario_id, probe.probe_id, replicate)
+
+    def verdict_rows(self) -> Iterator[VerdictRow]:
+        """All verdicts of the file."""
+        return (row._replace(system=self.shown[row.system]) for row in self.run.verdict_rows())
+
+    def without_text(self) -> set[CellKey]:
+        """The cells whose reply was not imported with what is known of it, so that nobody can judge it."""
+        return {key._replace(system=self.shown[key.system]) for key in self.run.without_text()}
+
 
 class RunSet:
     """Run files, opened together; rows carry the systems' names of the whole set.
@@ -122,23 +137,16 @@ class RunSet:
     def unanswered(self) -> dict[CellKey, str]:
         """Every cell without a reply: the cause of a failed one, `missing` for one that is not there."""
         there = {c.key: (c.error_cause or "error") if c.status == "error" else None for c in self.cells()}
-        asked = (
-            CellKey(name, probe.scenario_id, probe.probe_id, replicate)
-            for member in self.members
-            for probe in member.run.probes()
-            for name in member.shown.values()
-            for replicate in range(member.run.meta.replicates)
-        )
+        asked = (key for member in self.members for key in member.asked())
         return {key: cause for key in asked if (cause := there.get(key, "missing")) is not None}
 
     def verdict_rows(self) -> Iterator[VerdictRow]:
         """All verdicts, file by file."""
         for member in self.members:
-            for row in member.run.verdict_rows():
-                yield row._replace(system=member.shown[row.system])
+            yield from member.verdict_rows()
 
     def votes(self) -> Iterator[Vote]:
-        """Verdicts that several votes decided, file by file."""
+        """Verdicts that several votes of one judge decided, file by file."""
         for member in self.members:
             for row in member.run.votes():
                 yield row._replace(system=member.shown[row.system])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mnemoscope.config import UNKNOWN, RunConfig, load_config
+from mnemoscope.config import RunConfig, load_config
 from mnemoscope.core.errors import BudgetStop, ConfigError
 from mnemoscope.engine.progress import Progress
 from mnemoscope.engine.stopping import Stop, StopReason
@@ -18,11 +18,12 @@ from mnemoscope.engine.tools import Tools
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.judges.recording import writes_down
-from mnemoscope.evaluators.metrics.metric import Metric, tasks_of
+from mnemoscope.evaluators.metrics.metric import Metric, judge_key, tasks_of
 from mnemoscope.evaluators.metrics.registry import default_metrics, open_metrics
 from mnemoscope.evaluators.verdict import JUDGE_ERROR, Verdict
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.memory_backends.record import Retrieval
+from mnemoscope.runfile.asked import AskedJudge
 from mnemoscope.runfile.judging import Judgements
 from mnemoscope.runfile.lock import exclusive
 from mnemoscope.runfile.reader import RunReader, open_run
@@ -73,7 +74,7 @@ def score(
     Only judged metrics are scored: what a rule decides was decided when the run was made, from memories that a run file
     keeps in part. Verdicts go to the file cell by cell, so that judging can be stopped and gone on with: on each cell
     the metrics that have this judge's verdicts are passed over, and those on which it failed are judged again. A cell
-    without a reply keeps its errors, and gets one for each metric that is new to the file.
+    without a reply gets its error for each metric that is new to this judge.
 
     Args:
         path: The run file.
@@ -93,7 +94,7 @@ def score(
     started = time.monotonic()
     with exclusive(path), open_run(path) as run:
         asked = {"judge": judge, "judge_model": judge_model, "concurrency": concurrency, "cache": cache}
-        config = load_config(None, {**run.config.model_dump(), **asked, **_known(run.config)})
+        config = load_config(None, {**run.config.told().model_dump(), **asked})
         with Tools(config) as tools:
             evaluator = _evaluator(tools, metrics)
             scorer = _Scorer(run, evaluator, stop, progress)
@@ -101,6 +102,7 @@ def score(
             total = sum(1 for _ in run.cells())
             progress.begin(total, total - len(wanted))
             with RunFile.resume(path) as file:
+                file.add_asked_judges(_asked(evaluator, config))
                 try:
                     asyncio.run(scorer.run(wanted, file, concurrency, tools))
                 finally:
@@ -109,7 +111,7 @@ def score(
             return ScoreOutcome(
                 path=path,
                 judge=tools.judge.name,
-                keys=tuple(sorted({tools.judge.key(task) for m in evaluator.metrics for task in tasks_of(m)})),
+                keys=tuple(sorted({judge_key(metric, tools.judge) for metric in evaluator.metrics})),
                 metrics=tuple(metric.name for metric in evaluator.metrics),
                 left_out=tuple(evaluator.left_out),
                 cells=total,
@@ -121,10 +123,10 @@ def score(
             )
 
 
-def _known(config: RunConfig) -> dict[str, object]:
-    """What an imported run does not say of its models, as this program has it by default."""
-    unknown = {name for name in ("model", "embedder") if getattr(config, name) == UNKNOWN}
-    return {name: RunConfig.model_fields[name].default for name in unknown}
+def _asked(evaluator: Evaluator, config: RunConfig) -> Iterator[AskedJudge]:
+    public = config.public()
+    for metric in evaluator.metrics:
+        yield AskedJudge(metric.name, judge_key(metric, evaluator.judge), public.judge, public.judge_model)
 
 
 def _evaluator(tools: Tools, names: Sequence[str]) -> Evaluator:
@@ -217,23 +219,16 @@ class _Scorer:
         gold = scenario.gold_by_probe[probe.probe_id]
         verdicts = self._run.verdicts_of(cell)
         not_imported = self._run.reply_of(cell).reasoning == NO_REPLY  # verdicts without the reply they are about
-        there = {verdict.metric for verdict in verdicts}
         due = []
         for metric in self._evaluator.metrics:
             if metric.applies(gold, probe) and not not_imported:
-                done = self._is_settled(metric, verdicts) if cell.status == "ok" else metric.name in there
-                if not done or (again and cell.status == "ok"):
+                own = (metric.name, judge_key(metric, self._evaluator.judge))
+                said = [verdict for verdict in verdicts if (verdict.metric, verdict.judge_key) == own]
+                if cell.status == "ok":
+                    said = [] if again or any(verdict.status in ("error", "invalid") for verdict in said) else said
+                if not said:
                     due.append(metric.name)
         return tuple(due)
-
-    def _is_settled(self, metric: Metric, verdicts: Sequence[Verdict]) -> bool:
-        """Whether this judge has said all that it will: nothing of it failed, or the probe is left out by its gold."""
-        keys = [self._evaluator.judge.key(task) for task in tasks_of(metric)]
-        of_metric = [verdict for verdict in verdicts if verdict.metric == metric.name]
-        own = [verdict for verdict in of_metric if set(verdict.judge_key.split(" + ")) & set(keys)]
-        if own:
-            return all(verdict.status not in ("error", "invalid") for verdict in own)
-        return any(verdict.status == "not_applicable" and not verdict.judge_key for verdict in of_metric)
 
 
 def _reply(cell: CellRow, stored: StoredReply) -> Reply:

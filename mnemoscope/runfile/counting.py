@@ -1,16 +1,19 @@
-"""Counts and sums over a run file: what judges said and cost, how long replies are. Nothing here writes."""
+"""Counts and sums over a run file: who judged, what judges said and cost, how long replies are."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mnemoscope.core.usage import Usage
+from mnemoscope.evaluators.judges.panel import is_panel
 from mnemoscope.evaluators.verdict import JUDGE_ERROR
 from mnemoscope.graphs.spans import FIRST_TOKEN
 from mnemoscope.runfile import codec
-from mnemoscope.runfile.rows import VerdictState, Vote
+from mnemoscope.runfile.asked import AskedJudge
+from mnemoscope.runfile.rows import NO_REPLY, CellKey, VerdictState, Vote
 
 if TYPE_CHECKING:
     from mnemoscope.config import RunConfig
@@ -29,6 +32,16 @@ class CountingRows(ABC):
     @abstractmethod
     def _rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]: ...
 
+    def asked_judges(self) -> tuple[AskedJudge, ...]:
+        """The judges that were asked after the run was made, ordered by metric and key."""
+        query = "SELECT metric, judge_key, judge, model FROM asked_judge ORDER BY metric, judge_key"
+        return tuple(map(AskedJudge._make, self._rows(query)))
+
+    def judge_of(self, metric: str, judge_key: str) -> AskedJudge:
+        """Who gave the verdicts of this key: a judge that was asked later, else the one that the run was made with."""
+        own = AskedJudge(metric, judge_key, self.config.judge, self.config.judge_model)
+        return next((asked for asked in self.asked_judges() if asked[:2] == own[:2]), own)
+
     def verdict_states(self) -> Iterator[VerdictState]:
         """Verdicts on cells with a reply, counted by metric, judge, status and reason; exclusions are left out."""
         rows = self._rows(
@@ -39,16 +52,18 @@ class CountingRows(ABC):
         return map(VerdictState._make, rows)
 
     def votes(self) -> Iterator[Vote]:
-        """Scored verdicts that several votes decided, ordered by cell key, metric and judge; usually none."""
-        return map(
-            Vote._make,
-            self._rows(
-                "SELECT c.system, c.scenario_id, c.probe_id, c.replicate, v.metric, v.judge_key, v.agreement "
-                "FROM verdict v JOIN cell c USING (cell_id) WHERE v.agreement IS NOT NULL AND v.status = 'scored'"
-                + KEY_ORDER
-                + ", v.metric, v.judge_key, v.subject"
-            ),
+        """Scored verdicts that several votes of one judge decided, ordered by cell key, metric and judge; usually none.
+
+        Panels are left out: their members disagree with each other, not with themselves.
+        """
+        rows = self._rows(
+            "SELECT c.system, c.scenario_id, c.probe_id, c.replicate, v.metric, v.judge_key, v.agreement "
+            "FROM verdict v JOIN cell c USING (cell_id) WHERE v.agreement IS NOT NULL AND v.status = 'scored'"
+            + KEY_ORDER
+            + ", v.metric, v.judge_key, v.subject"
         )
+        of_panel = cache(lambda metric, key: is_panel(self.judge_of(metric, key).judge))
+        return (vote for vote in map(Vote._make, rows) if not of_panel(vote.metric, vote.judge_key))
 
     def judging_by_cell(self) -> dict[int, Usage]:
         """Number of a cell to what judging it cost, over all judges."""
@@ -76,6 +91,11 @@ class CountingRows(ABC):
             (f"{JUDGE_ERROR}%",),
         )
         return {(metric, label.partition(":")[2]): count for metric, label, count in rows}
+
+    def without_text(self) -> set[CellKey]:
+        """The cells whose reply was not imported with what is known of it."""
+        query = "SELECT system, scenario_id, probe_id, replicate FROM cell WHERE json_extract(reply, '$.reasoning') = ?"
+        return set(map(CellKey._make, self._rows(query, (NO_REPLY,))))
 
     def reply_characters(self) -> dict[int, int]:
         """Number of a cell to the length of its visible reply."""

@@ -13,7 +13,7 @@ from mnemoscope.evaluators.metrics.registry import METRICS
 from mnemoscope.evaluators.verdict import JUDGE_ERROR
 from mnemoscope.runfile.reader import RunReader
 
-__all__ = ["Judgements", "is_judged", "judgements_of"]
+__all__ = ["Judgements", "is_judged", "is_recorded", "judgements_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,11 @@ def judgements_of(runs: Iterable[RunReader]) -> Judgements | None:
     return Judgements(asked, dict(sorted(failed.items()))) if asked else None
 
 
+def is_recorded(judge_key: str) -> bool:
+    """Whether verdicts of this key were imported from another harness, so that nobody here can give more of them."""
+    return judge_key.startswith("recorded:")
+
+
 @lru_cache(maxsize=256)
 def is_judged(metric: str, judge_key: str) -> bool:
     """Whether a judge reads texts for a metric; False where ids or a published formula decide.
@@ -69,7 +74,7 @@ def is_judged(metric: str, judge_key: str) -> bool:
         metric: Its name.
         judge_key: Of a verdict; foreign verdicts always come from a judge.
     """
-    if judge_key.startswith("recorded:"):
+    if is_recorded(judge_key):
         return True
     try:
         return bool(tasks_of(METRICS.create(metric)))

@@ -103,10 +103,17 @@ CREATE TABLE judging (
 ) STRICT, WITHOUT ROWID;
 """
 
+_ASKED_JUDGES = """
+CREATE TABLE asked_judge (
+    metric TEXT NOT NULL, judge_key TEXT NOT NULL, judge TEXT NOT NULL, model TEXT, PRIMARY KEY (metric, judge_key)
+) STRICT, WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "runs, cells and verdicts", _FIRST),
     Migration(2, "a lane of its own for a system", _OWN_LANES),
     Migration(3, "how sure a judge is, and what judging costs", _JUDGING),
+    Migration(4, "judges that were asked after the run", _ASKED_JUDGES),
 )
 
 

@@ -17,6 +17,7 @@ from mnemoscope.core.identity import canonical_json
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.runfile import codec, records
+from mnemoscope.runfile.asked import AskedJudge
 from mnemoscope.runfile.content import content_hash
 from mnemoscope.runfile.records import CellRecord, LaneRecord, Manifest, Piece, Pieces, PlannedScenario
 from mnemoscope.runfile.rows import CellKey, LaneKey, RunStatus, Said, SystemRow
@@ -195,10 +196,14 @@ class RunFile:
             found = self._db.execute(_CELL_ID, key).fetchone()
             if found is None:
                 return
-            # what a rule without a judge said of the metric, such as its own failure, is said anew
-            gone = {(found[0], v.metric, key) for v in verdicts for key in (v.judge_key, "")}
+            gone = {(found[0], verdict.metric, verdict.judge_key) for verdict in verdicts}
             self._db.executemany("DELETE FROM verdict WHERE cell_id = ? AND metric = ? AND judge_key = ?", sorted(gone))
             self._add_verdicts(found[0], [records.verdict_row(verdict) for verdict in verdicts], judging)
+
+    def add_asked_judges(self, judges: Iterable[AskedJudge]) -> None:
+        """Say who is about to judge, before the first verdict: how they were asked last is what counts."""
+        with self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO asked_judge VALUES (?,?,?,?)", judges)
 
     def forget_failures(self) -> None:
         """Drop the failed cells and lanes, so that they are open again.

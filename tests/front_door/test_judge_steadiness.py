@@ -87,6 +87,19 @@ def test_differences_inside_the_flip_band_are_no_wins(
     assert any(note.endswith("% of votes differ") for column in head.columns for note in column.notes)
 
 
+@pytest.mark.parametrize("name", ["panel(offline+{})", "recording(panel(offline+{}),file={}/said.jsonl)"])
+def test_members_of_a_panel_that_disagree_are_no_flips(
+    tmp_path: Path, make_locomo: Callable[..., Path], name: str
+) -> None:
+    """JD-12: a band is of a judge that changes its mind, not of several that differ."""
+    judge = name.format(f"{STUB}:Doubtful", tmp_path)
+    given = ["run", "--scenario", f"locomo:{make_locomo()}", "--architecture", "bm25", "--embedder", "hash(dim=64)"]
+    assert main([*given, "--workers", "1", "--judge", judge, "--out", str(tmp_path / "run.db")]) == 0
+    with open_run(tmp_path / "run.db") as file:
+        agreements = {v.agreement for cell in file.cells() for v in file.verdicts_of(cell) if v.agreement is not None}
+        assert agreements and not list(file.votes()), "its members vote, and none of them twice"
+
+
 def pair_of(**values: Any) -> PairFigure:
     numbers = {"delta": 0.05, "low": 0.01, "high": 0.09, "p": 0.001, "p_clustered": 0.001, "p_adjusted": 0.001}
     fixed = {

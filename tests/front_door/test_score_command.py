@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from zlib import crc32
@@ -11,11 +12,12 @@ import pytest
 
 from mnemoscope.cli import main
 from mnemoscope.comparison.comparing import compare_runs
+from mnemoscope.comparison.summary import Figure
 from mnemoscope.config import RunConfig
 from mnemoscope.engine import NoProgress, RunOutcome, Stop
 from mnemoscope.engine.scoring import score
 from mnemoscope.evaluators.graph import Evaluator
-from mnemoscope.evaluators.verdict import Verdict
+from mnemoscope.evaluators.verdict import NOT_JUDGED, Verdict
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.runfile import RunFile, open_run
 from mnemoscope.runfile.records import CellRecord
@@ -167,24 +169,59 @@ def test_the_offline_judge_again_changes_no_verdict(run_file: Path) -> None:
         assert run.content_hash() == before
 
 
-def test_a_stop_keeps_what_was_judged_and_the_rest_follows(
-    run_file: Path, monkeypatch: pytest.MonkeyPatch, endpoint: Callable
-) -> None:
-    stub = endpoint(always(chat(json.dumps(SAYS_YES))))
+@pytest.fixture
+def stop_early(monkeypatch: pytest.MonkeyPatch) -> Stop:
+    """Is requested while the second cell is judged."""
     stop, judged = Stop(), 0
     evaluate = Evaluator.evaluate
 
     async def stopping(self: Evaluator, case: object) -> object:
         nonlocal judged
         judged += 1
-        if judged == 3:
+        if judged == 2:
             stop.request("interrupt")
         return await evaluate(self, case)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Evaluator, "evaluate", stopping)
+    return stop
+
+
+@pytest.mark.parametrize("metric", ["integration", "relevance"])
+def test_what_a_judge_has_not_seen_is_counted_and_said(
+    run_file: Path, stop_early: Stop, endpoint: Callable, capsys: pytest.CaptureFixture[str], metric: str
+) -> None:
+    """`relevance` is new to the file, so that no other judge's verdicts tell where it applies."""
+    answer = SAYS_NO if metric == "integration" else {"reason": "", "faithfulness": 1, "relevance": 1, "engagement": 1}
+    stub = endpoint(always(chat(json.dumps(answer))))
+    asked = {"metrics": (metric,), "judge_model": model_of(stub), "cache": "none", "concurrency": 1}
+    score(run_file, "llm", progress=NoProgress(), stop=stop_early, **asked)  # type: ignore[arg-type]
+
+    def of_llm() -> tuple[Figure, tuple[str, ...]]:
+        found = compare_runs([run_file], metrics=[metric])
+        (figure,) = (f for f in found.metrics if f.judge_key.startswith("llm") and f.stratum == "all")
+        return figure, tuple(warning for warning in found.warnings if warning.startswith("half judged"))
+
+    half, (warning,) = of_llm()
+    left = half.n_excluded[NOT_JUDGED]
+    assert half.n_scored and left and not half.n_failed
+    _, _, command = warning.partition("until you run mnemoscope ")
+    assert f"llm has not judged {metric} in {left:,} cells" in warning
+    assert main([*shlex.split(command), "--cache", "none"]) == 0
+    capsys.readouterr()
+    whole, warnings = of_llm()
+    assert not warnings and NOT_JUDGED not in whole.n_excluded
+    assert (whole.n_expected, whole.n_scored) == (half.n_expected, half.n_scored + left)
+    by_rule = [f for f in compare_runs([run_file], metrics=[metric]).metrics if f.stratum == "all"]
+    assert {f.n_expected for f in by_rule} == {whole.n_expected}, "all judges' figures are over the same cells"
+
+
+def test_a_stop_keeps_what_was_judged_and_the_rest_follows(
+    run_file: Path, stop_early: Stop, endpoint: Callable
+) -> None:
+    stub = endpoint(always(chat(json.dumps(SAYS_YES))))
     asked = {"metrics": ("answer",), "judge_model": model_of(stub), "cache": "none", "concurrency": 1}
-    first = score(run_file, "llm", progress=NoProgress(), stop=stop, **asked)  # type: ignore[arg-type]
-    assert (first.judged_now, first.reason) == (3, "interrupt")
+    first = score(run_file, "llm", progress=NoProgress(), stop=stop_early, **asked)  # type: ignore[arg-type]
+    assert (first.judged_now, first.reason) == (2, "interrupt")
     rest = score(run_file, "llm", progress=NoProgress(), stop=Stop(), **asked)  # type: ignore[arg-type]
     assert rest.reason is None
     assert 0 < rest.judged_now < rest.cells
