@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from mnemoscope.core.errors import ConfigError, DataError
 from mnemoscope.core.identity import sha256_of
+from mnemoscope.evaluators.json_lines import json_lines
 from mnemoscope.evaluators.judges.judge import use_question
 from mnemoscope.evaluators.judges.question import TASKS, Fact, Question, Task
 from mnemoscope.evaluators.judges.scales import LABELS
@@ -24,6 +25,8 @@ __all__ = ["BUNDLED_ROWS", "LabelledRow", "Labels", "bundled_rows", "question_of
 BUNDLED_ROWS = Path(__file__).parent / "rows"
 """Where the labelled rows lie that come with the program; see the README there."""
 _FACT = "fact"
+_TASK = "task:"
+"""Goes before a task's name where a metric has the same."""
 _NEEDED: Mapping[Task, tuple[str, ...]] = {
     "use": ("fact",),
     "coverage": ("fact",),
@@ -52,7 +55,7 @@ class LabelledRow(BaseModel):
     cluster: str = Field(min_length=1)
     """Which history it belongs to: intervals resample clusters."""
     metric: str
-    """A task, or the name of a metric that asks one task only."""
+    """A task, or the name of a metric that asks one task only; see `task_of`."""
     reply: str
     """What is judged. It may be empty: silence is a reply."""
     label: str
@@ -114,8 +117,8 @@ def read_labels(files: Sequence[Path]) -> Labels:
         except OSError as error:
             raise ConfigError(f"cannot read labels from {file}: {error.strerror}; check the name") from error
         contents.append(content)
-        for number, line in _lines(content, file):
-            row = _row(line, number, file)
+        for number, row in json_lines(content, file, LabelledRow):
+            _check(row, number, file)
             if row.id in rows:
                 raise DataError(
                     "an id occurs twice", file=file, record=f"line {number}", field="id", seen=row.id,
@@ -130,23 +133,33 @@ def read_labels(files: Sequence[Path]) -> Labels:
 
 @lru_cache(maxsize=256)
 def task_of(metric: str) -> Task:
-    """The task that a row's `metric` names, as a metric that asks one task only, or else as a task.
+    """The task that a row's `metric` names: as a metric that asks one task only, or else as a task.
 
-    A name of both is the metric's: `integration` asks whether a fact is used, as the metric does.
+    Where a metric and a task have one name and the metric asks another task, the name is the metric's, because κ is
+    printed beside metrics: `integration` asks whether a fact is used. `task:integration` is the task.
 
     Raises:
         ConfigError: Neither, or a metric that asks none or several tasks.
     """
-    if metric in TASKS and metric not in METRICS:
-        return metric
+    name = metric.removeprefix(_TASK)
+    if name in TASKS and (name != metric or not _asked(name)):
+        return name
     if metric not in METRICS and "(" not in metric and "@" not in metric:
-        nearest = difflib.get_close_matches(metric, [*TASKS, *METRICS.names()], n=3, cutoff=0.3)
+        nearest = difflib.get_close_matches(name, [*TASKS, *METRICS.names()], n=3, cutoff=0.3)
         raise ConfigError(f"{metric!r} is neither a task nor a metric; nearest: {', '.join(nearest) or 'none'}")
     tasks = sorted(tasks_of(METRICS.create(metric)))
     if len(tasks) != 1:
         asked = f"asks several tasks: {', '.join(tasks)}; label one of them" if tasks else "asks no judge"
         raise ConfigError(f"metric {metric} {asked}")
     return tasks[0]
+
+
+def _asked(name: str) -> frozenset[Task]:
+    """What the metric of a task's name asks, if there is one that can be made without parameters."""
+    try:
+        return tasks_of(METRICS.create(name))
+    except ConfigError:
+        return frozenset()
 
 
 def question_of(row: LabelledRow) -> Question:
@@ -175,24 +188,8 @@ def subject_of(row: LabelledRow) -> str:
     return _FACT if task_of(row.metric) in ("coverage", "references") else "reply"
 
 
-def _lines(content: bytes, file: Path) -> list[tuple[int, str]]:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError("not UTF-8", file=file, record=f"byte {error.start}", fix="save it as UTF-8") from None
-    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-
-
-def _row(line: str, number: int, file: Path) -> LabelledRow:
+def _check(row: LabelledRow, number: int, file: Path) -> None:
     place = f"line {number}"
-    try:
-        row = LabelledRow.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or None
-        known = ", ".join(LabelledRow.model_fields)
-        fix = f"fields are: {known}" if first["type"] == "extra_forbidden" else None
-        raise DataError(first["msg"], file=file, record=place, field=field, seen=first["input"], fix=fix) from None
     try:
         task = task_of(row.metric)
     except ConfigError as error:
@@ -207,4 +204,3 @@ def _row(line: str, number: int, file: Path) -> LabelledRow:
             raise DataError(
                 f"task {task} needs a field that is missing", file=file, record=place, field=field, fix="fill it in"
             )
-    return row

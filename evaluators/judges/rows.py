@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from mnemoscope.core.errors import DataError
 from mnemoscope.core.identity import canonical_json, sha256_of
+from mnemoscope.evaluators.json_lines import json_lines
 from mnemoscope.evaluators.judges.question import Answer, Fact, Question, Task
 from mnemoscope.evaluators.verdict import VerdictStatus
 
@@ -149,21 +150,14 @@ def read_rows(content: bytes, file: Path) -> list[tuple[int, AnswerRow]]:
     Raises:
         DataError: A row that is not as `AnswerRow` says, without a question, or with another's hash.
     """
-    try:
-        lines = content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise DataError("not UTF-8", file=file, record=f"byte {error.start}", fix="save it as UTF-8") from error
-    return [(number, _row(line, number, file)) for number, line in enumerate(lines, 1) if line.strip()]
+    rows = json_lines(content, file, AnswerRow)
+    for number, row in rows:
+        _check(row, number, file)
+    return rows
 
 
-def _row(line: str, number: int, file: Path) -> AnswerRow:
+def _check(row: AnswerRow, number: int, file: Path) -> None:
     place = f"line {number}"
-    try:
-        row = AnswerRow.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or None
-        raise DataError(first["msg"], file=file, record=place, field=field, seen=first["input"]) from error
     if row.question_sha is None and row.question is None:
         fix = "give the question in full, or the hash that `recording` wrote"
         raise DataError("a row without a question", file=file, record=place, field="question_sha", fix=fix)
@@ -174,4 +168,3 @@ def _row(line: str, number: int, file: Path) -> AnswerRow:
                 "question and row do not fit", file=file, record=place, field="question_sha", seen=row.question_sha,
                 fix="the task must be the same, and the hash that of the question; leave question_sha out",
             )  # fmt: skip
-    return row
