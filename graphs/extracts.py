@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import regex
 
+from mnemoscope.core.language.sentences import split_sentences
 from mnemoscope.core.language.tokens import content_tokens, lexical_tokens
 from mnemoscope.memory_backends.record import Source
 
-__all__ = ["Passage", "central", "closest_to", "count_words", "cut_at_sentence", "extract", "split_sentences"]
+__all__ = ["Passage", "central", "closest_to", "count_words", "cut_at_sentence", "extract"]
 
-_SENTENCE = regex.compile(r"[^.!?。！？\n]+(?:[.!?]+|[。！？]+|\n|$)")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}'’-]*")
 
@@ -62,26 +62,6 @@ def extract(
             chosen.add(i)
     used = {sentences[i][0] for i in chosen} | echoes
     return _written(passages, sentences, chosen), tuple(passages[at] for at in sorted(used))
-
-
-def split_sentences(text: str) -> list[str]:
-    """Sentences of a text, end marks kept; a dot inside a number or a word is no end.
-
-    Example:
-        >>> split_sentences("It cost 3.50 euros. 我养了猫。真的！")
-        ['It cost 3.50 euros.', '我养了猫。', '真的！']
-    """
-    found: list[str] = []
-    joined = ""
-    for match in _SENTENCE.finditer(text):
-        joined += match[0]
-        following = text[match.end() : match.end() + 1]
-        if joined[-1:] in ".!?" and following and not following.isspace() and not _UNSPACED.match(following):
-            continue
-        if joined.strip():
-            found.append(joined.strip())
-        joined = ""
-    return [*found, joined.strip()] if joined.strip() else found
 
 
 def central(texts: Sequence[str]) -> Callable[[str], float]:

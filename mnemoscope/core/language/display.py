@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from itertools import islice
 
 import regex
 
-__all__ = ["clip", "conversation_time", "visible_controls"]
+__all__ = ["clip", "conversation_day", "conversation_month", "conversation_time", "visible_controls"]
 
 _GRAPHEME = regex.compile(r"\X")
 _CONTROL_NAMES = {
@@ -69,4 +69,19 @@ def conversation_time(at: datetime | None) -> str:
     """
     if at is None:
         return "undated"
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at.hour:02}:{at.minute:02}"
+    return f"{conversation_day(at)}, {at.hour:02}:{at.minute:02}"
+
+
+def conversation_day(day: date) -> str:
+    """A day of the conversation, in the form of `conversation_time`.
+
+    Example:
+        >>> conversation_day(date(2023, 5, 8))
+        '8 May 2023'
+    """
+    return f"{day.day} {conversation_month(day)}"
+
+
+def conversation_month(day: date) -> str:
+    """The month that a day is in, such as `May 2023`."""
+    return f"{_MONTHS[day.month - 1]} {day.year}"
