@@ -15,6 +15,7 @@ from mnemoscope.core.identity import SessionId, TurnId, derive_seed
 from mnemoscope.core.ports import Completion, Embedder, Message, Vectors
 from mnemoscope.core.usage import Phase, Usage
 from mnemoscope.graphs.backend import Ports
+from mnemoscope.graphs.conformance.twin_model import TwinModel
 from mnemoscope.graphs.traces import NullTrace
 from mnemoscope.memory_backends.embedders.hashing import HashEmbedder
 from mnemoscope.scenarios.records import Gold, Role, Turn
@@ -97,12 +98,13 @@ class OneGold:
 
 
 def conformance_ports() -> Ports:
-    """Offline ports: hashed embeddings of 64 dimensions, seeded chance, no model."""
+    """Offline ports: hashed embeddings of 64 dimensions, seeded chance, a model that answers contracts by rule."""
     return Ports(
         ids=CountingIds(),
         rng=np.random.default_rng(derive_seed("conformance")),
         trace=NullTrace(),
         embedder=HashEmbedder(64),
+        model=TwinModel(),
     )
 
 

@@ -11,6 +11,7 @@ from mnemoscope.graphs.backend import MemoryBackend, Ports
 from mnemoscope.graphs.conformance.kit import Fates, Kit, Row, require
 from mnemoscope.graphs.conformance.material import MAY, FailingEmbedder, MalformedModel, chat, say
 from mnemoscope.graphs.conformance.report import NotApplicableError
+from mnemoscope.graphs.conformance.twin_model import FailingModel
 from mnemoscope.memory_backends.record import Budget
 from mnemoscope.scenarios.records import Turn
 
@@ -190,8 +191,10 @@ def _asks_model(backend: MemoryBackend) -> bool:
 
 
 def _failing(kit: Kit) -> Ports:
-    ports = kit.ports_factory()
-    if kit.factory().capabilities.needs_embedder and ports.embedder is not None:
+    ports, backend = kit.ports_factory(), kit.factory()
+    if _asks_model(backend) and ports.model is not None:
+        return replace(ports, model=FailingModel(ports.model, fail_on=3))
+    if backend.capabilities.needs_embedder and ports.embedder is not None:
         return replace(ports, embedder=FailingEmbedder(ports.embedder, fail_on=3))
     raise NotApplicableError("uses no port that can fail")
 

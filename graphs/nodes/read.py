@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -13,7 +13,7 @@ from mnemoscope.core.errors import BackendError
 from mnemoscope.core.identity import ItemId
 from mnemoscope.graphs.state import MemoryContext, ReadState
 from mnemoscope.memory_backends.budgeting import RANKED, fit, item_tokens
-from mnemoscope.memory_backends.record import Budget, MemoryItem, Retrieval
+from mnemoscope.memory_backends.record import Budget, ItemKind, MemoryItem, Retrieval
 
 __all__ = [
     "RRF_CONSTANT",
@@ -61,10 +61,13 @@ class SearchVector:
 
     Args:
         channel: Where the ranking goes: `found` to be cut as it is, `by_vector` to be fused.
+        kinds: What is looked for; None: everything.
     """
 
-    def __init__(self, channel: Literal["found", "by_vector"] = "found") -> None:
-        self._channel = channel
+    def __init__(
+        self, channel: Literal["found", "by_vector"] = "found", kinds: Collection[ItemKind] | None = None
+    ) -> None:
+        self._channel, self._kinds = channel, kinds
 
     async def __call__(self, state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
         """Reads `query`, `budget` and `now`."""
@@ -75,7 +78,9 @@ class SearchVector:
             return {self._channel: ()}
         vector = (await embedder.embed([state["query"].text], "query"))[0]
         return {
-            self._channel: deep_enough(lambda k: store.search_vector(vector, k, now=now), state["budget"], len(store))
+            self._channel: deep_enough(
+                lambda k: store.search_vector(vector, k, now=now, kinds=self._kinds), state["budget"], len(store)
+            )
         }
 
 

@@ -1,0 +1,50 @@
+"""How contracts show their inputs: numbered from 1, one a line, without ids; and how they read numbers back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mnemoscope.memory_backends.rendering import unit_text
+from mnemoscope.scenarios.records import Turn
+
+__all__ = ["CITED", "cited_numbers", "numbered", "numbered_turns", "section", "texts_of"]
+
+CITED = {"type": "array", "items": {"type": "integer"}, "minItems": 1}
+"""Schema of the numbers that an extracted text names."""
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """Texts as a numbered list; a line break inside one becomes ` / `."""
+    return "\n".join(f"{number}. {' / '.join(text.splitlines())}" for number, text in enumerate(texts, start=1))
+
+
+def numbered_turns(turns: Sequence[Turn]) -> str:
+    """Turns as a numbered list: when, who, what."""
+    return numbered([unit_text(turn) for turn in turns])
+
+
+def section(title: str, body: str) -> str:
+    """A titled part of what a contract shows; nothing where it is empty."""
+    return f"{title}:\n{body}\n" if body else ""
+
+
+def cited_numbers(value: object, offered: int) -> tuple[tuple[int, ...], int]:
+    """The numbers of a reply that were offered, and how many were not; none is moved to the nearest one.
+
+    Args:
+        value: A list of the reply; anything else names nothing.
+        offered: Valid numbers are 1 to this.
+    """
+    numbers = value if isinstance(value, list) else []
+    valid = [number for number in numbers if _is_number(number) and 1 <= number <= offered]
+    return tuple(dict.fromkeys(valid)), len(numbers) - len(valid)
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """The texts of a list, without blanks and repetitions; anything else has none."""
+    texts = value if isinstance(value, list) else []
+    return tuple(dict.fromkeys(text.strip() for text in texts if isinstance(text, str) and text.strip()))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,137 @@
+"""Nodes that draw facts from a batch of turns: what architectures of atomic facts share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from langgraph.runtime import Runtime
+
+from mnemoscope.core.errors import BackendError
+from mnemoscope.core.identity import TurnId
+from mnemoscope.core.ports import Vectors
+from mnemoscope.core.usage import Usage
+from mnemoscope.graphs.architecture import Mode
+from mnemoscope.graphs.contracts.asking import ask, planned_call
+from mnemoscope.graphs.contracts.extract_facts import EXTRACT_FACTS, Extraction, Fact, why_nothing
+from mnemoscope.graphs.provenance import cite
+from mnemoscope.graphs.state import MemoryContext, WriteState
+from mnemoscope.graphs.windows import windows_of
+from mnemoscope.memory_backends.record import Source
+from mnemoscope.scenarios.records import Turn
+
+__all__ = [
+    "UNREADABLE",
+    "Drawn",
+    "ExtractFacts",
+    "FactState",
+    "document_vectors",
+    "extraction_calls",
+    "fact_texts",
+    "left_out",
+    "nothing_drawn",
+]
+
+UNREADABLE = "unreadable reply"
+"""Why turns are dropped whose extraction came back as something that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A fact with the turns that it was drawn from."""
+
+    text: str
+    turns: tuple[Turn, ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def speaker(self) -> str:
+        """Who spoke first in those turns."""
+        return self.turns[0].speaker
+
+
+class FactState(WriteState, total=False):
+    """One run of a WRITE graph that draws facts."""
+
+    before: tuple[Turn, ...]
+    """Earlier turns, for understanding."""
+    facts: tuple[Drawn, ...]
+    vectors: Vectors
+    """One row per fact."""
+
+
+class ExtractFacts:
+    """Node `extract`: facts of the ready batches, each with its turns; turns without one are dropped with the reason.
+
+    Args:
+        mode: Whether a model is asked, once per batch.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    async def __call__(self, state: FactState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `ready` and `before`; sets `facts`, `dropped` and `parse_failures`."""
+        facts: list[Drawn] = []
+        dropped: dict[TurnId, str] = {}
+        failures = 0
+        for batch in state["ready"]:
+            given = Extraction(batch, state["before"])
+            answer = await ask(EXTRACT_FACTS, given, self._mode, runtime.context.ports.model)
+            failures += answer.parse_failures
+            if answer.value is None:
+                dropped |= dict.fromkeys((turn.turn_id for turn in batch), UNREADABLE)
+                continue
+            facts += (drawn := [_drawn(fact, batch) for fact in answer.value])
+            dropped |= left_out(batch, [source for fact in drawn for source in fact.sources])
+        return {"facts": tuple(facts), "dropped": dropped, "parse_failures": failures}
+
+
+def left_out(turns: Sequence[Turn], kept: Sequence[Source]) -> dict[TurnId, str]:
+    """The turns that nothing was kept of, each with the reason."""
+    covered = {source.turn_id for source in kept}
+    return {turn.turn_id: why_nothing(turn) for turn in turns if turn.turn_id not in covered}
+
+
+def nothing_drawn(state: FactState) -> bool:
+    """There is no fact: the rest of the WRITE graph has nothing to do."""
+    return not state.get("facts")
+
+
+async def document_vectors(texts: Sequence[str], runtime: Runtime[MemoryContext]) -> Vectors:
+    """Vectors of texts that are to be stored, one row each.
+
+    Raises:
+        BackendError: There is no embedder.
+    """
+    embedder = runtime.context.ports.embedder
+    if embedder is None:
+        raise BackendError("there is no embedder", phase="write")
+    return await embedder.embed(texts, "document")
+
+
+def extraction_calls(size: int) -> Callable[[Sequence[Turn]], Usage]:
+    """An estimate of what drawing facts by a model costs: one call per batch of so many turns."""
+
+    def asks(turns: Sequence[Turn]) -> Usage:
+        total = Usage()
+        for batch in windows_of(turns, size, 0):
+            total = total + planned_call(EXTRACT_FACTS, EXTRACT_FACTS.show(Extraction(batch)))
+        return total
+
+    return asks
+
+
+def fact_texts(size: int) -> Callable[[Sequence[Turn]], Sequence[str]]:
+    """The texts of the facts that rules draw from given sessions, for embedding them ahead."""
+
+    def texts(turns: Sequence[Turn]) -> Sequence[str]:
+        given = [Extraction(batch) for batch in windows_of(turns, size, 0)]
+        return [fact.text for one in given for fact in EXTRACT_FACTS.read(EXTRACT_FACTS.rule(one), one).value]
+
+    return texts
+
+
+def _drawn(fact: Fact, batch: Sequence[Turn]) -> Drawn:
+    named = tuple(batch[number - 1] for number in fact.numbers) or tuple(batch)
+    return Drawn(fact.text, named, cite(batch, fact.numbers, fact.text))
