@@ -3,9 +3,10 @@
 ``cost``, per system: memory tokens, model calls, prompt and completion tokens and milliseconds per reply, the judge's
 tokens apart, and the same per integrated fact. A fact is integrated where loss attribution keeps it (`kept`: said, and
 right). What the memory's writing took is listed apart: it is paid once per history, and shared by the systems of one
-memory. `tokens_per_fact` holds both, replies and the whole writing, so that the more is asked of a history, the less
-its writing weighs. `tokens_per_added_fact` is the mean prompt and completion tokens of a reply beyond those of `none`
-with the same profile, over the integrated facts per reply beyond those of `none`; a dash where nothing is added.
+memory; only where probes are written back has each system a memory, and a cost of writing, of its own.
+`tokens_per_fact` holds both, replies and the whole writing, so that the more is asked of a history, the less its
+writing weighs. `tokens_per_added_fact` is the mean prompt and completion tokens of a reply beyond those of `none` with
+the same profile, over the integrated facts per reply beyond those of `none`; a dash where nothing is added.
 
 Time is wall time of this machine, queueing included: compare it within one run only. Milliseconds to the first token
 are known where the writer's model streams (`openai(…,stream=true)`). MemUse (arXiv 2608.24189) reports 22 times the
@@ -61,7 +62,7 @@ class Cost:
         floors = {s.profile: s.name for s in material.systems.values() if s.memory == "none"}
         ingest = material.ingest()
         rows = [
-            _row(system, cells, facts, floors.get(system.profile), ingest.get(system.memory, Usage()))
+            _row(system, cells, facts, floors.get(system.profile), ingest.get(system.name, Usage()))
             for system in material.systems.values()
             if system.name in cells
         ]

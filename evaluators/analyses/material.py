@@ -105,7 +105,7 @@ class Material(Protocol):
         """Where all gold facts went."""
 
     def ingest(self) -> Mapping[str, Usage]:
-        """Memory to what its writing cost."""
+        """System to what writing its memory cost: that of all who share it, or of its own."""
 
     def probe(self, scenario_id: str, probe_id: str) -> AskedProbe:
         """One probe; `KeyError` where there is none."""

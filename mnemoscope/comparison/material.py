@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -67,11 +66,8 @@ class RunMaterial:
             yield Lost(row.system, row.scenario_id, row.probe_id, row.replicate, row.fact_id, row.stage, is_told)
 
     def ingest(self) -> Mapping[str, Usage]:
-        """Memory to what its writing cost."""
-        spent: dict[str, Usage] = defaultdict(Usage)
-        for _, lane in self._runs.lanes():
-            spent[lane.memory] += lane.usage
-        return spent
+        """System to what writing its memory cost."""
+        return {system: ingest.usage for system, ingest in self._runs.ingests().items()}
 
     def probe(self, scenario_id: str, probe_id: str) -> AskedProbe:
         """One probe; `KeyError` where there is none."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from mnemoscope.core.errors import ConfigError, RunFileError
 from mnemoscope.core.identity import canonical_json
+from mnemoscope.core.usage import Usage
 from mnemoscope.runfile.reader import RunReader, open_run
 from mnemoscope.runfile.rows import (
     CellKey,
@@ -26,7 +27,7 @@ from mnemoscope.runfile.rows import (
 )
 from mnemoscope.scenarios.records import Scenario
 
-__all__ = ["Member", "RunSet", "open_runs", "settings_of"]
+__all__ = ["Ingest", "Member", "RunSet", "open_runs", "settings_of"]
 
 _NOT_A_CONDITION = frozenset({"scenarios", "systems", "limit", "probes", "replicates"})
 """Settings that choose what is asked, not how a system works."""
@@ -40,6 +41,13 @@ def settings_of(run: RunReader) -> dict[str, str]:
     fields = {key: value for key, value in run.config.content_fields().items() if key not in left_out}
     written = {key: value if isinstance(value, str) else canonical_json(value) for key, value in fields.items()}
     return written | {key: value for key, value in run.meta.keys.items() if key not in written}
+
+
+class Ingest(NamedTuple):
+    """What writing a memory took, over all its histories."""
+
+    usage: Usage
+    ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,19 @@ class RunSet:
         for member in self.members:
             for row in member.run.losses():
                 yield replace(row, system=member.shown[row.system])
+
+    def ingests(self) -> dict[str, Ingest]:
+        """System to what its memory took: systems share one, but where probes are written back each has its own."""
+        found = dict.fromkeys((system.name for system in self.systems()), Ingest(Usage(), 0.0))
+        for member in self.members:
+            sharing: defaultdict[str, list[str]] = defaultdict(list)
+            for system in member.run.systems():
+                sharing[system.memory].append(system.name)
+            for lane in member.run.lanes():
+                for name in [lane.system] if lane.system else sharing[lane.memory]:
+                    usage, ms = found[member.shown[name]]
+                    found[member.shown[name]] = Ingest(usage + lane.usage, ms + lane.ingest_ms)
+        return found
 
     def lanes(self) -> Iterator[tuple[Member, LaneRow]]:
         """All lanes with the file they are in."""

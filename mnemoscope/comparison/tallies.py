@@ -92,19 +92,11 @@ def costs(runs: RunSet) -> tuple[Cost, ...]:
         for cell in member.run.cells():
             if cell.cell_id in characters:
                 lengths[member.shown[cell.system]].append(characters[cell.cell_id])
-    ingest: dict[tuple[str, str, str], Usage] = defaultdict(Usage)
-    ingest_ms: dict[tuple[str, str, str], float] = defaultdict(float)
-    for member, lane in runs.lanes():
-        ingest[member.label, lane.memory, lane.system] += lane.usage
-        ingest_ms[member.label, lane.memory, lane.system] += lane.ingest_ms
+    ingests = runs.ingests()
     found = []
     for row in runs.systems():
-        lanes = [
-            (member.label, row.memory, member.stored[row.name] if member.run.config.write_probes else "")
-            for member in runs.members_of(row.name)
-        ]
         used, n = cells[row.name], len(cells[row.name])
-        usage = sum((ingest[lane] for lane in lanes), spent[row.name])
+        usage = spent[row.name] + ingests[row.name].usage
         found.append(
             Cost(
                 system=row.name,
@@ -118,7 +110,7 @@ def costs(runs: RunSet) -> tuple[Cost, ...]:
                 cache_hits=usage.cache_hits,
                 reply_ms=sum(c.ms for c in used) / n if n else None,
                 first_token_ms=median(first[row.name]) if first[row.name] else None,
-                ingest_ms=sum(ingest_ms[lane] for lane in lanes),
+                ingest_ms=ingests[row.name].ms,
                 reply_characters=fmean(lengths[row.name]) if lengths[row.name] else None,
             )
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemoscope.comparison import compare_runs
+from mnemoscope.comparison.material import RunMaterial
 from mnemoscope.comparison.merging import open_runs, settings_of
 from mnemoscope.config import RunConfig
 from mnemoscope.engine import RunOutcome, Stop
@@ -251,6 +252,23 @@ def test_with_and_without_are_rows_of_their_own_and_the_choice_of_probes_is_a_co
     assert [view.settings["write_probes"] for view in result.systems] == ["false", "true"]
     ingest = {cost.system: cost.ingest_ms for cost in result.costs}
     assert all(ms > 0 for ms in ingest.values())
+
+
+def test_each_memory_that_is_written_back_to_costs_what_it_took_itself(
+    config: Configure, do_run: DoRun, tmp_path: Path
+) -> None:
+    settings = {"scenarios": ("demo",), "architectures": ("dense",), "profiles": ("baseline", "slots"), "limit": 4}
+    for write_probes in (False, True):
+        out = tmp_path / f"{write_probes}.db"
+        do_run(config(**settings, embedder="hash(dim=64)", write_probes=write_probes, out=out))
+        with open_runs([out]) as runs:
+            taken = {name: usage.embedded_texts for name, usage in RunMaterial(runs).ingest().items()}
+            every = sum(lane.usage.embedded_texts for _, lane in runs.lanes())
+        assert set(taken) == {"dense@baseline", "dense@slots"}
+        if write_probes:
+            assert sum(taken.values()) == every and all(taken.values())
+        else:
+            assert set(taken.values()) == {every}, "one memory, which both systems share"
 
 
 def test_a_run_file_from_before_keeps_its_lanes(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class Run:
     resamples: int = 200
     judge: Judge | None = None
     written: Mapping[str, Usage] = field(default_factory=dict)
-    """Memory to what its writing cost."""
+    """System to what writing its memory cost."""
 
     @property
     def systems(self) -> Mapping[str, SystemFacts]:

@@ -114,7 +114,7 @@ def test_cost_per_fact_and_per_added_fact() -> None:
         *(cell("bm25@x", f"p{n}", ms=30, tokens=400, memory=50) for n in range(2)),
     ]
     losses = [*lost("none@x", f1="not-stored"), *lost("bm25@x", f1="kept", f2="kept", f3="not-said")]
-    written = {"bm25": Usage({"extract": 3}, 90, 10)}
+    written = {"bm25@x": Usage({"extract": 3}, 90, 10)}
     run = Run(all_cells=cells, all_losses=losses, names=("none@x", "bm25@x"), written=written)
     found = by_name(Cost().analyse(run), "system")
     b = found[("bm25@x",)]
