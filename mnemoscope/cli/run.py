@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mnemoscope.cli.estimate import show_estimate
 from mnemoscope.cli.output import JsonFlag, emit_json, note, show
+from mnemoscope.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from mnemoscope.config import RunConfig
@@ -66,6 +68,18 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run file, failed cells included; settings may be left out.")
     ] = False,
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="Print what the run would cost and stop: nothing is asked, nothing written."),
+    ] = False,
+    price: Annotated[
+        Names,
+        typer.Option(help="With --estimate: MODEL=PROMPT/REPLY, US dollars per million tokens. Repeatable."),
+    ] = None,
+    times: Annotated[
+        Path | None,
+        typer.Option(help="With --estimate: an earlier run file of these systems, whose times are taken."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Replay scenarios through systems and write every reply and verdict to one run file.
@@ -103,6 +117,11 @@ def run(
         "max_judge_failed": max_judge_failed,
     }
     settings = _settings(config, given, resume=resume)
+    if estimate:
+        _refuse(resume, "an estimate is of a whole run; leave out --resume")
+        show_estimate(settings, tuple(price or ()), times, as_json=as_json)
+        return
+    _refuse(bool(price or times), "--price and --times belong to an estimate; add --estimate")
     outcome = do_run(settings, resume=resume)
     if as_json:
         emit_json(summary(outcome))
@@ -164,6 +183,11 @@ def _said(outcome: RunOutcome) -> str:
     else:
         lines.append(f'look at it with: mnemoscope compare "{outcome.path}"')
     return "\n".join(lines)
+
+
+def _refuse(given: bool, why: str) -> None:
+    if given:
+        raise ConfigError(why)
 
 
 def _settings(config: Path | None, given: dict[str, Any], *, resume: bool) -> RunConfig:
