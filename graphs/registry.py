@@ -64,6 +64,8 @@ ARCHITECTURES: Registry[Architecture] = Registry(
         "summary": f"{_ARCHITECTURES}.summary:summary",
         "lc": f"{_ARCHITECTURES}.lc:lc",
         "rag": f"{_ARCHITECTURES}.rag:rag",
+        "mem0-v1-style": f"{_ARCHITECTURES}.mem0_v1:mem0_v1_style",
+        "mem0": f"{_ARCHITECTURES}.mem0_sdk:mem0",
     },
     group="mnemoscope.architectures",
 )

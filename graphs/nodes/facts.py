@@ -17,10 +17,11 @@ from mnemoscope.graphs.contracts.extract_facts import EXTRACT_FACTS, Extraction,
 from mnemoscope.graphs.provenance import cite
 from mnemoscope.graphs.state import MemoryContext, WriteState
 from mnemoscope.graphs.windows import windows_of
-from mnemoscope.memory_backends.record import Source
+from mnemoscope.memory_backends.record import ItemKind, Source
 from mnemoscope.scenarios.records import Turn
 
 __all__ = [
+    "FACTS",
     "UNREADABLE",
     "Drawn",
     "ExtractFacts",
@@ -32,6 +33,8 @@ __all__ = [
     "nothing_drawn",
 ]
 
+FACTS: tuple[ItemKind, ...] = ("fact",)
+"""What searches of these architectures look for; side tables are never handed out."""
 UNREADABLE = "unreadable reply"
 """Why turns are dropped whose extraction came back as something that cannot be read."""
 

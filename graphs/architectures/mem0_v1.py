@@ -1,0 +1,223 @@
+"""`mem0-v1-style`: facts of each pair of turns, each added, merged, deleted or skipped against its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from langgraph.runtime import Runtime
+from mnemoscope.core.language.slots import slot_facts
+
+from mnemoscope.core.identity import ItemId, TurnId
+from mnemoscope.core.usage import Usage
+from mnemoscope.graphs.architecture import Architecture, Mode, asks_nothing, read_graph, write_graph
+from mnemoscope.graphs.architectures._windowed import nothing_ready, vector_store
+from mnemoscope.graphs.contracts.asking import ask, planned_call
+from mnemoscope.graphs.contracts.decide_ops import DECIDE_OPS, Known, NewFact, Op, OpsGiven
+from mnemoscope.graphs.nodes.batches import ObserveBatches
+from mnemoscope.graphs.nodes.facts import (
+    FACTS,
+    UNREADABLE,
+    Drawn,
+    ExtractFacts,
+    FactState,
+    document_vectors,
+    extraction_calls,
+    fact_texts,
+    nothing_drawn,
+)
+from mnemoscope.graphs.nodes.read import SearchVector, cut
+from mnemoscope.graphs.parameters import named, one_of, whole
+from mnemoscope.graphs.provenance import free_ids, made_from
+from mnemoscope.graphs.state import MemoryContext
+from mnemoscope.memory_backends.record import Capabilities, MemoryItem
+from mnemoscope.memory_backends.store import MemoryStore
+from mnemoscope.scenarios.records import Turn
+
+__all__ = ["mem0_v1_style"]
+
+PAIR = 2
+"""Turns per extraction: a user's turn and the reply to it."""
+RETRACTS = "ends a stored memory"
+UNDECIDED = "no valid decision"
+_A_FACT = "A stated fact about somebody, with a name and a date in it.\n"
+"""As long as facts usually are; for estimates."""
+
+
+class Mem0State(FactState, total=False):
+    """One run of the WRITE graph."""
+
+    neighbours: tuple[MemoryItem, ...]
+    """Stored facts near any of the new ones, each once; decisions name them by their place, from 1."""
+    nearness: tuple[Mapping[int, float], ...]
+    """Per new fact: place of a neighbour to cosine."""
+    ops: tuple[Op, ...]
+
+
+class SearchNeighbours:
+    """Node `search_neighbours`: the stored facts nearest to each new one.
+
+    Args:
+        depth: Neighbours per fact.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+
+    async def __call__(self, state: Mem0State, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `facts`; sets `vectors`, `neighbours` and `nearness`."""
+        vectors = await document_vectors([fact.text for fact in state["facts"]], runtime)
+        near = [runtime.context.store.search_vector(row, self._depth, kinds=FACTS) for row in vectors]
+        found = {item.id: item for items in near for item in items}
+        place = {item_id: number for number, item_id in enumerate(found, start=1)}
+        return {
+            "vectors": vectors,
+            "neighbours": tuple(found.values()),
+            "nearness": tuple({place[item.id]: item.score or 0.0 for item in items} for items in near),
+        }
+
+
+class Decide:
+    """Node `decide`: ADD, UPDATE, DELETE or NOOP for every new fact of the pair, in one call.
+
+    Args:
+        mode: Whether a model is asked; with nothing stored near, there is nothing to ask.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    async def __call__(self, state: Mem0State, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `facts`, `neighbours` and `nearness`; sets `ops` and `parse_failures`, or drops the turns."""
+        facts = state["facts"]
+        if not state["neighbours"]:
+            return {"ops": tuple(Op(number, "ADD") for number in range(1, len(facts) + 1))}
+        given = OpsGiven(
+            tuple(
+                NewFact(fact.text, slot_facts(fact.text, speaker=fact.speaker), near)
+                for fact, near in zip(facts, state["nearness"], strict=True)
+            ),
+            tuple(
+                Known(item.text, slot_facts(item.text, speaker=item.attrs["speaker"])) for item in state["neighbours"]
+            ),
+        )
+        answer = await ask(DECIDE_OPS, given, self._mode, runtime.context.ports.model)
+        if answer.value is None:
+            gone = {turn.turn_id: UNREADABLE for fact in facts for turn in fact.turns}
+            return {"ops": (), "facts": (), "dropped": gone, "parse_failures": answer.parse_failures}
+        return {"ops": answer.value, "parse_failures": answer.parse_failures}
+
+
+class Apply:
+    """Node `apply`: carries the decisions out; every version is kept, and provenance is united."""
+
+    async def __call__(self, state: Mem0State, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `facts`, `vectors`, `neighbours` and `ops`; sets `added`, `updated`, `invalidated` and `dropped`."""
+        store, facts, known = runtime.context.store, state["facts"], state["neighbours"]
+        added: list[ItemId] = []
+        updated: list[ItemId] = []
+        invalidated: list[ItemId] = []
+        ended: dict[TurnId, str] = {}
+        for op in state["ops"]:
+            fact, row = facts[op.fact - 1], state["vectors"][op.fact - 1]
+            if op.target is None:
+                added.append(item_id := free_ids([f"fact-{fact.turns[0].turn_id}"], store)[0])
+                store.put([_item(item_id, fact)], row[None])
+                continue
+            old = store.get(known[op.target - 1].id)
+            if op.name == "NOOP":
+                updated.append(store.amend(old.id, sources=fact.sources).id)
+            elif op.name == "UPDATE":
+                text = op.text or fact.text
+                vector = row if op.text is None else (await document_vectors([text], runtime))[0]
+                last = fact.turns[-1]
+                new = store.update(old.id, text=text, sources=fact.sources, at=last.at, vector=vector, seq=last.index)
+                updated.append(new.id)
+                invalidated.append(old.id)
+            else:
+                store.invalidate(old.id, at=fact.turns[-1].at)
+                invalidated.append(old.id)
+                ended |= dict.fromkeys((turn.turn_id for turn in fact.turns), RETRACTS)
+        return {
+            "added": tuple(added),
+            "updated": tuple(updated),
+            "invalidated": tuple(invalidated),
+            "dropped": _unkept(facts, [*added, *updated], ended, store),
+        }
+
+
+def mem0_v1_style(neighbours: int = 10, mode: str = "heuristic") -> Architecture:
+    """Mem0 as published (arXiv 2504.19413) and as its package worked until 1.x, written anew.
+
+    Every pair of turns is asked for facts; each fact is compared with the stored ones nearest to it, and added, merged
+    into one of them, dropped as known, or taken as the end of one. A read is a nearest-neighbour search over the facts
+    that hold.
+
+    Differences from the source: facts name their turns (the original credits the pair); a fact that is known already
+    gives its turn to the stored one (the original forgets where it came from); a replaced or ended fact stays as a
+    tombstone; a decision about something that was not offered is refused and counted; there is no rolling summary
+    (the paper's context has one, the package had none) and no graph variant. In `heuristic` mode clauses are the
+    facts, and the same slot of the same person decides about merging, whatever the cosine.
+
+    Args:
+        neighbours: Stored facts that each new one is compared with, 1 to 50; the paper has 10, the package had 5.
+        mode: `heuristic` or `llm`.
+    """
+    depth = whole("neighbours", neighbours, 1, 50)
+    how = cast("Mode", one_of("mode", mode, ("heuristic", "llm")))
+    return Architecture(
+        name=named("mem0-v1-style", {"neighbours": depth, "mode": how}, {"neighbours": 10, "mode": "heuristic"}),
+        summary="facts, merged with what is stored about the same",
+        capabilities=Capabilities(
+            needs_flush=True, needs_embedder=True, updates=True, keeps_turns=False, finest_provenance="cited"
+        ),
+        write=write_graph(
+            {
+                "observe": ObserveBatches(PAIR, context=10),
+                "extract": ExtractFacts(how),
+                "search_neighbours": SearchNeighbours(depth),
+                "decide": Decide(how),
+                "apply": Apply(),
+            },
+            state=Mem0State,
+            skip_after={"observe": nothing_ready, "extract": nothing_drawn, "decide": nothing_drawn},
+        ),
+        read=read_graph({"search_vector": SearchVector(kinds=FACTS), "cut": cut}),
+        new_store=vector_store,
+        embeds=fact_texts(PAIR),
+        asks=_calls(depth) if how == "llm" else asks_nothing,
+        mode=how,
+        evidence_class="model" if how == "llm" else "twin",
+        family="facts",
+        loses="what no fact was drawn from; the wording; a merged fact's older form, kept as a tombstone",
+    )
+
+
+def _item(item_id: ItemId, fact: Drawn) -> MemoryItem:
+    return made_from(
+        fact.turns,
+        item_id=item_id,
+        kind="fact",
+        text=fact.text,
+        sources=fact.sources,
+        attrs={"speaker": fact.speaker},
+    )
+
+
+def _unkept(
+    facts: Sequence[Drawn], kept: Sequence[ItemId], ended: Mapping[TurnId, str], store: MemoryStore
+) -> dict[TurnId, str]:
+    """Turns that none of the items made in this run names: they ended a memory, or nothing valid was decided."""
+    covered = {source.turn_id for item_id in kept for source in store.get(item_id).sources}
+    gone = [turn.turn_id for fact in facts for turn in fact.turns if turn.turn_id not in covered]
+    return {turn_id: ended.get(turn_id, UNDECIDED) for turn_id in gone}
+
+
+def _calls(depth: int) -> Callable[[Sequence[Turn]], Usage]:
+    extraction = extraction_calls(PAIR)
+
+    def asks(turns: Sequence[Turn]) -> Usage:
+        drawn = extraction(turns)
+        return drawn + planned_call(DECIDE_OPS, _A_FACT * (depth + 2), drawn.calls)
+
+    return asks
