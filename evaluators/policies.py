@@ -17,13 +17,12 @@ from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.judges.judge import Judge
 from mnemoscope.evaluators.metrics.metric import Metric
-from mnemoscope.evaluators.metrics.registry import lower_is_better
 from mnemoscope.evaluators.metrics.surface import main_script
 from mnemoscope.evaluators.rows import ALL, MetricRow, ProbeFacts, ScoreRow
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.memory_backends.rendering import unit_text
 
-__all__ = ["POLICIES", "not_better_than", "policy_replies", "policy_table"]
+__all__ = ["POLICIES", "policy_replies", "policy_table"]
 
 POLICIES = ("refuse", "echo", "dump", "empty", "phrase")
 """Names, in the order of tables."""
@@ -116,29 +115,6 @@ async def policy_table(
         resamples=resamples,
     )
     return found.metrics
-
-
-def not_better_than(row: MetricRow, policies: Sequence[MetricRow]) -> tuple[str, ...]:
-    """Policies that do at least as well as a system, on the same metric, stratum and judge.
-
-    Args:
-        row: The system's figure.
-        policies: Rows of `policy_table`.
-
-    Returns:
-        Names in the order of the rows; none where the system has no figure.
-    """
-    if row.value is None:
-        return ()
-    sign = -1 if lower_is_better(row.metric) else 1
-    same = (row.metric, row.stratum, row.judge_key)
-    return tuple(
-        other.system
-        for other in policies
-        if (other.metric, other.stratum, other.judge_key) == same
-        and other.value is not None
-        and sign * (other.value - row.value) >= 0
-    )
 
 
 _Scored = tuple[str, str, str, float | None, str, str]

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from statistics import fmean
+from typing import NamedTuple, TypeVar
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators._tally import collect
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.case import EvaluationCase
-from mnemoscope.evaluators.judges.judge import Judge
 from mnemoscope.evaluators.metrics.metric import Metric
 from mnemoscope.evaluators.metrics.registry import METRICS, lower_is_better
 from mnemoscope.evaluators.policies import POLICIES, policy_table
-from mnemoscope.evaluators.rows import ALL, MetricRow
+from mnemoscope.evaluators.rows import ALL
 from mnemoscope.graphs.reply import HiddenTrace, Reply
 
 __all__ = ["Policies"]
+
+T = TypeVar("T")
 
 _OF_MEMORY = frozenset({"retrieval", "ranked", "retrieval-text", "supportive"})
 _RESAMPLES = 200
@@ -57,8 +60,13 @@ class Policies:
                 missing="policies are judged anew, and this run's judge asks a model; score the run with offline, too",
             )
         means = _means(material)
+        asked = _asked(material, sorted({metric for metric, _ in means}))
         try:
-            table = asyncio.run(_judged(material, judge, sorted({metric for metric, _ in means})))
+            table = _finished(
+                policy_table(
+                    asked.metrics, asked.cases, judge, clusters=asked.clusters, seed=material.seed, resamples=_RESAMPLES
+                )
+            )
         except ConfigError as error:
             return Findings(self.name, title, missing=str(error))
         figures: defaultdict[str, dict[str, float]] = defaultdict(dict)
@@ -73,15 +81,31 @@ class Policies:
         return Findings(self.name, title, _COLUMNS, rows, tuple(_notes(figures, systems)))
 
 
-async def _judged(material: Material, judge: Judge, names: Sequence[str]) -> tuple[MetricRow, ...]:
-    """Figures of all policies on every probe that some system has a verdict on."""
+def _finished(work: Coroutine[object, object, T]) -> T:
+    """What a coroutine returns; where an event loop runs already, as in a notebook, on a thread of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+class _Asked(NamedTuple):
+    """What policies are asked: every probe that some system has a verdict on."""
+
+    metrics: list[Metric]
+    cases: list[EvaluationCase]
+    clusters: list[str]
+
+
+def _asked(material: Material, names: Sequence[str]) -> _Asked:
     metrics = [metric for name in names if (metric := _of_replies(name)) is not None]
     asked = dict.fromkeys((row.scenario_id, row.probe_id) for row in material.verdicts(*names))
     probes = [material.probe(*key) for key in asked]
     nothing = Reply("", HiddenTrace(), None, None)
     cases = [EvaluationCase(probe.probe, probe.gold, nothing, probe.history) for probe in probes]
-    clusters = [probe.cluster for probe in probes]
-    return await policy_table(metrics, cases, judge, clusters=clusters, seed=material.seed, resamples=_RESAMPLES)
+    return _Asked(metrics, cases, [probe.cluster for probe in probes])
 
 
 def _means(material: Material) -> dict[tuple[str, str], dict[str, float]]:

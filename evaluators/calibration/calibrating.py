@@ -12,6 +12,7 @@ from typing import Protocol
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.language.tokens import has_unspaced_script
 from mnemoscope.evaluators.calibration.labels import LabelledRow, Labels, question_of, subject_of, task_of
+from mnemoscope.evaluators.calibration.members import agreement_of_members
 from mnemoscope.evaluators.calibration.probing import probes_of
 from mnemoscope.evaluators.calibration.record import (
     Calibration,
@@ -25,6 +26,7 @@ from mnemoscope.evaluators.calibration.record import (
 from mnemoscope.evaluators.judges.asking import ask
 from mnemoscope.evaluators.judges.canaries import injection_rate
 from mnemoscope.evaluators.judges.judge import Answers, Judge
+from mnemoscope.evaluators.judges.panel import is_panel
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.judges.scales import LABELS, SCALES
 from mnemoscope.evaluators.statistics.agreement import Agreement, KappaWeights, cohen
@@ -166,6 +168,9 @@ async def _metric(
         kinds=_kinds(pairs, accepted),
         scripts=_scripts(task, rows, said, draws),
         consistency=_consistency(rounds) if len(rounds) > 1 else None,
+        members=agreement_of_members(first, [row.cluster for row in rows], seed=draws.seed, resamples=draws.resamples)
+        if is_panel(ask.judge.name)
+        else None,
         probes=await probes_of(task, rows, questions, first, ask.about),
     )
 

@@ -20,6 +20,7 @@ __all__ = [
     "GroupAgreement",
     "Injection",
     "KindRate",
+    "MemberAgreement",
     "MetricCalibration",
     "Probe",
     "Rate",
@@ -100,6 +101,13 @@ class GroupAgreement(_Bounded):
     reason: str | None = None
 
 
+class MemberAgreement(GroupAgreement):
+    """How far the members of a panel agree with each other; `kappa` is Fleiss'."""
+
+    pairwise: Mapping[str, _Share | None] = {}
+    """Two members (`offline + llm`) to the share of equal labels; None where they never both gave one."""
+
+
 class Consistency(_Record):
     """The same question asked again."""
 
@@ -176,6 +184,8 @@ class MetricCalibration(_Bounded):
     """Script of the reply (`latin`, `unspaced`) to agreement."""
     consistency: Consistency | None = None
     """None: asked once."""
+    members: MemberAgreement | None = None
+    """None: the judge is no panel."""
     probes: Mapping[str, Probe] = {}
     """`wording`, `length`, `position`, `own-model`, `drift`: those that the rows allow."""
 

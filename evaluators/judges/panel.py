@@ -7,8 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import canonical_json
@@ -23,7 +22,7 @@ from mnemoscope.evaluators.judges.voting import NO_MAJORITY, vote
 if TYPE_CHECKING:
     from mnemoscope.evaluators.judges.registry import JudgePorts
 
-__all__ = ["Panel", "PanelAgreement", "is_panel", "member_labels", "panel", "panel_agreement"]
+__all__ = ["Panel", "is_panel", "member_labels", "panel"]
 
 
 class Panel:
@@ -32,7 +31,7 @@ class Panel:
     On scales (`quality`, `fact-use`, `grounding`, the axes, `others`) it is the label in the middle. A tie is `invalid`
     with the label `no majority`. Members whose answer is invalid or an error do not vote; where no more than half of
     the members vote, the panel's answer has the gravest of their statuses. `raw` keeps every member's answer, and
-    `panel_agreement` reads it.
+    `member_labels` reads it.
 
     Args:
         members: At least two judges with different names.
@@ -109,46 +108,9 @@ def is_panel(judge: str) -> bool:
     return spec.name == "panel" or (spec.name == "recording" and any(is_panel(str(inner)) for inner in spec.args))
 
 
-class PanelAgreement(NamedTuple):
-    """How far the members of a panel agree."""
-
-    n: int
-    """Answers that all members gave a label to."""
-    pairwise: Mapping[tuple[str, str], float]
-    """Share of equal labels per pair of members, 0–1."""
-    fleiss: float | None
-    """Fleiss' kappa over all members; None without answers, or where only one label was ever given."""
-
-
 def member_labels(raw: str) -> dict[str, str | None]:
     """Label per member from a panel answer's `raw`; None where a member gave none."""
     return {row["judge"]: row["label"] if row["status"] == "scored" else None for row in json.loads(raw)}
-
-
-def panel_agreement(raws: Iterable[str]) -> PanelAgreement:
-    """Agreement of the members over answers to one task.
-
-    Args:
-        raws: `raw` of the panel's answers. Those to which a member gave no label are left out.
-    """
-    rows = [labels for labels in map(member_labels, raws) if labels and None not in labels.values()]
-    judges = sorted({name for row in rows for name in row})
-    pairwise = {
-        (a, b): sum(row[a] == row[b] for row in rows if a in row and b in row)
-        / max(1, sum(a in row and b in row for row in rows))
-        for a, b in combinations(judges, 2)
-    }
-    labels = sorted({str(label) for row in rows for label in row.values()})
-    full = [[str(label) for label in row.values()] for row in rows if len(row) == len(judges)]
-    return PanelAgreement(len(rows), pairwise, _fleiss(full, labels))
-
-
-def _fleiss(rows: Sequence[Sequence[str]], labels: Sequence[str]) -> float | None:
-    if not rows or len(labels) < 2:
-        return None
-    from statsmodels.stats.inter_rater import fleiss_kappa
-
-    return float(fleiss_kappa([[row.count(label) for label in labels] for row in rows]))
 
 
 def _subjects(given: Iterable[Sequence[Answer]]) -> Iterable[str]:

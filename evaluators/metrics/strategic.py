@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from mnemoscope.core.errors import ConfigError
@@ -42,6 +41,7 @@ from mnemoscope.core.spec import Spec
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.judges.judge import Answers, unscored, use_question
 from mnemoscope.evaluators.judges.question import Question, Task
+from mnemoscope.evaluators.metrics._joint import joint
 from mnemoscope.evaluators.metrics.metric import concluded, excluded, scored
 from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.graphs.plan import ResponsePlan
@@ -137,30 +137,30 @@ class _Strategic(_OfPool, ABC):
     def _of_plan(self, case: EvaluationCase) -> Verdict:
         if case.reply.plan is None:
             return excluded(self.name, "no plan", subject="plan", judge_key=_PLAN_KEY)
-        return self._verdict(case.gold, used_in_plan(case), _PLAN_KEY)
+        gold, used = case.gold, used_in_plan(case)
+        passed, label = self._outcome(gold, used)
+        if passed is None:
+            return excluded(self.name, label, subject="plan", judge_key=_PLAN_KEY, figures={"used": len(used)})
+        return scored(self.name, float(passed), label, subject="plan", judge_key=_PLAN_KEY, figures=_counts(gold, used))
 
     def _of_reply(self, case: EvaluationCase, answers: Answers) -> Verdict:
         found = {i: answers.use(case.reply.visible_text, text) for i, text in labelled_pool(case).items()}
         if (out := unscored(self.name, found.values())) is not None:
             return out
-        votes = [answer.agreement for answer in found.values() if answer.agreement is not None]
-        return replace(
-            self._verdict(case.gold, {i for i, answer in found.items() if answer.score}),
-            agreement=min(votes, default=None),
-            flags=tuple(dict.fromkeys(flag for answer in found.values() for flag in answer.flags)),
-        )
-
-    def _verdict(self, gold: Gold, used: set[str], key: str = "") -> Verdict:
+        gold, used = case.gold, {i for i, answer in found.items() if answer.score}
         passed, label = self._outcome(gold, used)
         if passed is None:
-            return excluded(self.name, label, subject=self.of, judge_key=key, figures={"used": len(used)})
-        counts: dict[str, object] = {
-            role: f"{len(of_role(gold, role) & used)}/{len(of_role(gold, role))}" for role in ("must", "nice", "irr")
-        }
-        return scored(self.name, float(passed), label, subject=self.of, judge_key=key, figures=counts)
+            return excluded(self.name, label, figures={"used": len(used)})
+        return joint(self.name, tuple(found.values()), float(passed), label, figures=_counts(gold, used))
 
     @abstractmethod
     def _outcome(self, gold: Gold, used: set[str]) -> tuple[bool | None, str]: ...
+
+
+def _counts(gold: Gold, used: set[str]) -> dict[str, object]:
+    """Of each role, how many memories are used, of how many."""
+    roles: tuple[MemoryRole, ...] = ("must", "nice", "irr")
+    return {role: f"{len(of_role(gold, role) & used)}/{len(of_role(gold, role))}" for role in roles}
 
 
 class Smc(_Strategic):

@@ -191,9 +191,10 @@ def _keys(
     stop, keys = Stop(), set[str]()
     with stop_on_signals(stop):
         for run in runs:
-            outcome = score(
+            asked = score(
                 run, judge, metrics=metrics, judge_model=judge_model, cache=cache, progress=open_progress(), stop=stop
             )
+            outcome = asyncio.run(asked)
             keys |= set(outcome.keys)
     if stop.requested:
         raise typer.Exit({"budget": 3, "interrupt": 130, "terminate": 143}[stop.reason or "interrupt"])

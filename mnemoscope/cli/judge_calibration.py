@@ -9,7 +9,7 @@ from mnemoscope.evaluators.calibration.library import CAUTION
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from mnemoscope.evaluators.calibration.record import Calibration, MetricCalibration
+    from mnemoscope.evaluators.calibration.record import Calibration, MemberAgreement, MetricCalibration
 
 __all__ = ["calibration_json", "calibration_tables"]
 
@@ -64,6 +64,8 @@ def _swayed(found: Calibration) -> str:
             lines.append(
                 f"{one.metric}: asked {one.consistency.asked} times: {flips.count} of {flips.n} answers differ"
             )
+        if one.members is not None:
+            lines.append(f"{one.metric}: {_members(one.members)}")
         lines += [f"{one.metric}: {one.n_invalid} invalid, {one.n_error} failed"] if one.n_invalid + one.n_error else []
     if found.injection is not None:
         steered = found.injection.steered
@@ -72,10 +74,19 @@ def _swayed(found: Calibration) -> str:
 
 
 def _kappa(one: MetricCalibration) -> str:
+    return f"{_kappa_of(one)}{CAUTION if one.cautions and one.kappa is not None else ''}"
+
+
+def _kappa_of(one: MetricCalibration | MemberAgreement) -> str:
     if one.kappa is None:
         return f"– ({one.reason})"
     ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
-    return f"{one.kappa:.2f}{ends}{CAUTION if one.cautions else ''}"
+    return f"{one.kappa:.2f}{ends}"
+
+
+def _members(found: MemberAgreement) -> str:
+    pairs = ", ".join(f"{pair} {_share(share)}" for pair, share in found.pairwise.items())
+    return f"members agree: Fleiss' κ {_kappa_of(found)} n={found.n}; equal labels: {pairs or '–'}"
 
 
 def _rates(rates: dict[str, float] | object) -> str:

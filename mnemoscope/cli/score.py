@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,16 +42,18 @@ def score(
 
     stop = Stop()
     with stop_on_signals(stop):
-        outcome = judge_run(
-            run,
-            judge,
-            metrics=tuple(metric or ()),
-            judge_model=judge_model,
-            again=again,
-            concurrency=concurrency,
-            cache=cache,
-            progress=open_progress(),
-            stop=stop,
+        outcome = asyncio.run(
+            judge_run(
+                run,
+                judge,
+                metrics=tuple(metric or ()),
+                judge_model=judge_model,
+                again=again,
+                concurrency=concurrency,
+                cache=cache,
+                progress=open_progress(),
+                stop=stop,
+            )
         )
     if as_json:
         emit_json(_summary(outcome))

@@ -57,7 +57,7 @@ class ScoreOutcome:
     seconds: float
 
 
-def score(
+async def score(
     path: Path,
     judge: str,
     *,
@@ -69,7 +69,7 @@ def score(
     progress: Progress,
     stop: Stop,
 ) -> ScoreOutcome:
-    """Judge the stored replies of a run.
+    """Judge the stored replies of a run; a notebook awaits it.
 
     Only judged metrics are scored: what a rule decides was decided when the run was made, from memories that a run file
     keeps in part. Verdicts go to the file cell by cell, so that judging can be stopped and gone on with: on each cell
@@ -104,7 +104,7 @@ def score(
             with RunFile.resume(path) as file:
                 file.add_asked_judges(_asked(evaluator, config))
                 try:
-                    asyncio.run(scorer.run(wanted, file, concurrency, tools))
+                    await scorer.run(wanted, file, concurrency, tools)
                 finally:
                     progress.end()
                 file.settle()

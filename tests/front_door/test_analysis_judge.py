@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
@@ -34,7 +35,7 @@ def test_a_run_that_a_model_judged_can_be_scored_offline_for_policies(
     assert asked
     (before,) = compare_runs([path], analyses=["policies"]).analyses
     assert before.rows == () and "offline" in (before.missing or "")
-    score(path, "offline", progress=NoProgress(), stop=Stop())
+    asyncio.run(score(path, "offline", progress=NoProgress(), stop=Stop()))
     (after,) = compare_runs([path], analyses=["policies"]).analyses
     assert after.missing is None and after.rows
     assert len(stub.bodies) == asked, "no model is asked for policies"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ from mnemoscope.comparison.comparing import compare_runs
 from mnemoscope.comparison.summary import Figure
 from mnemoscope.config import RunConfig
 from mnemoscope.engine import NoProgress, RunOutcome, Stop
-from mnemoscope.engine.scoring import score
+from mnemoscope.engine.scoring import ScoreOutcome
+from mnemoscope.engine.scoring import score as judge_run
 from mnemoscope.evaluators.graph import Evaluator
 from mnemoscope.evaluators.verdict import NOT_JUDGED, Verdict
 from mnemoscope.graphs.reply import HiddenTrace, Reply
@@ -48,6 +50,10 @@ def endpoint() -> Iterator[Callable[[Callable[[dict, int], Answer]], EndpointStu
     yield start
     for context in running:
         context.__exit__(None, None, None)  # type: ignore[attr-defined]
+
+
+def score(path: Path, judge: str, **asked: object) -> ScoreOutcome:
+    return asyncio.run(judge_run(path, judge, **asked))  # type: ignore[arg-type]
 
 
 def model_of(stub: EndpointStub) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from mnemoscope.evaluators.analyses.analysis import Findings
 from mnemoscope.evaluators.analyses.material import AskedProbe
 from mnemoscope.evaluators.analyses.policies import Policies
 from mnemoscope.evaluators.case import EvaluationCase
@@ -94,3 +95,13 @@ def test_verdicts_of_another_judge_are_not_put_beside_policies() -> None:
 def test_a_run_that_only_a_model_judged_says_what_to_do() -> None:
     found = Policies().analyse(Run(rows=scored({"a": as_policy("dump")}), probes=PROBES, names=("a",)))
     assert found.rows == () and "offline" in (found.missing or "")
+
+
+def test_a_notebook_whose_loop_runs_gets_the_same_table() -> None:
+    run = Run(rows=scored({"a": as_policy("echo")}), probes=PROBES, names=("a",), judge=OFFLINE)
+
+    async def inside() -> Findings:
+        return Policies().analyse(run)
+
+    found = asyncio.run(inside())
+    assert found.rows and found == Policies().analyse(run)

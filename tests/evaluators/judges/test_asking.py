@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mnemoscope.core.errors import BudgetStop
 from mnemoscope.evaluators.judges.asking import RAW_LIMIT, ask, cut_raw
 from mnemoscope.evaluators.judges.judge import use_question
-from mnemoscope.evaluators.judges.panel import Panel, panel_agreement
+from mnemoscope.evaluators.judges.panel import Panel, member_labels
 from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.judges.scales import LABELS
 from mnemoscope.evaluators.verdict import VerdictStatus
@@ -126,4 +126,4 @@ def test_what_the_members_of_a_panel_say_is_cut_for_each() -> None:
     (answer,) = asyncio.run(ask(Panel([long, other]), QUESTION))
     rows = json.loads(answer.raw)
     assert [len(row["raw"]) for row in rows] == [RAW_LIMIT, 1]
-    assert panel_agreement([answer.raw]).n == 1
+    assert set(member_labels(answer.raw).values()) == {"used"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from mnemoscope.core.errors import BudgetStop, ConfigError
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.judges.judge import use_question
-from mnemoscope.evaluators.judges.panel import Panel, member_labels, panel_agreement
+from mnemoscope.evaluators.judges.panel import Panel, member_labels
 from mnemoscope.evaluators.judges.question import Answer, Fact, Question, Task
 from mnemoscope.evaluators.judges.scales import label_score
 from mnemoscope.evaluators.judges.voting import vote
@@ -101,25 +99,6 @@ async def test_one_member_alone_is_no_panel() -> None:
         Panel([Saying("a", use="used")])
     with pytest.raises(ConfigError, match="twice"):
         Panel([Saying("a", use="used"), Saying("a", use="used")])
-
-
-async def test_agreement_is_read_from_what_was_kept() -> None:
-    votes = [("used", "used", "used"), ("used", "not used", "used"), ("not used", "not used", "not used")]
-    raws = []
-    for a, b, c in votes:
-        (answer,) = await Panel([Saying("a", use=a), Saying("b", use=b), Saying("c", use=c)]).judge(USE)
-        raws.append(answer.raw)
-    found = panel_agreement(raws)
-    assert found.n == 3
-    assert found.pairwise == {("a", "b"): pytest.approx(2 / 3), ("a", "c"): 1.0, ("b", "c"): pytest.approx(2 / 3)}
-    # by hand: mean agreement per item (1 + 1/3 + 1) / 3 = 7/9; labels 5 and 4 of 9, by chance (25 + 16) / 81
-    assert found.fleiss == pytest.approx((7 / 9 - 41 / 81) / (1 - 41 / 81))
-    assert panel_agreement([]).fleiss is None
-    assert panel_agreement(raws[:1]).fleiss is None
-    one_missing = json.dumps(
-        [{"judge": "a", "label": "x", "status": "error"}, {"judge": "b", "label": "x", "status": "scored"}]
-    )
-    assert panel_agreement([one_missing]).n == 0
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=9))

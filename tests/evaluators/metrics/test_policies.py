@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.case import EvaluationCase
 from mnemoscope.evaluators.metrics.registry import default_metrics, open_metrics
-from mnemoscope.evaluators.policies import POLICIES, not_better_than, policy_replies, policy_table
+from mnemoscope.evaluators.policies import POLICIES, policy_replies, policy_table
 from mnemoscope.evaluators.rows import MetricRow
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.records import Gold, GoldFact, Turn
@@ -68,25 +67,9 @@ def test_refusing_buys_the_category_that_rewards_it_and_no_other(
     assert value(rows, "adversarial", "empty") == value(rows, "adversarial", "echo") == 0.0
 
 
-def test_a_system_at_or_below_a_policy_is_named(
-    locomo_like: tuple[list[EvaluationCase], dict[str, Any]],
-) -> None:
-    rows = table(["answer-f1", "adversarial"], locomo_like[0])
-    refuse = next(r for r in rows if (r.metric, r.system, r.stratum) == ("adversarial", "refuse", "all"))
-    system = replace(refuse, system="mine", value=1.0)
-    assert not_better_than(system, rows) == ("refuse",)
-    assert not_better_than(replace(system, value=0.5), rows) == ("refuse",)
-    assert not_better_than(replace(system, value=None), rows) == ()
-    assert not_better_than(replace(system, judge_key="another"), rows) == ()
-    f1 = replace(next(r for r in rows if (r.metric, r.system) == ("answer-f1", "refuse")), value=0.9)
-    assert not_better_than(f1, rows) == ()
-
-
-def test_where_lower_is_better_silence_is_hard_to_beat() -> None:
+def test_where_lower_is_better_the_phrase_alone_fails() -> None:
     rows = table(["unprompted-recall"], [negative("r")])
     assert [value(rows, "unprompted-recall", policy) for policy in POLICIES] == [0.0, 0.0, 0.0, 0.0, 1.0]
-    empty = next(r for r in rows if r.system == "empty" and r.stratum == "all")
-    assert not_better_than(replace(empty, value=0.3), rows) == ("refuse", "echo", "dump", "empty")
 
 
 def test_the_phrase_earns_wording_and_nothing_else() -> None:
