@@ -9,7 +9,6 @@ import snowballstemmer
 
 __all__ = [
     "CLAUSE",
-    "HAN_NAME",
     "LIGHT",
     "NEGATING_TOKENS",
     "NEGATION",
@@ -103,8 +102,3 @@ RELATIONS = frozenset(
     ).split()
 ) | {"邻居", "朋友", "同事", "哥哥", "弟弟", "姐姐", "妹妹", "妈妈", "爸爸", "奶奶", "爷爷", "室友"}
 """A fact about somebody's relation is not about the person who is spoken to."""
-
-_SURNAMES = "李王张刘陈杨赵吴周徐孙朱胡郭林何罗郑梁谢宋唐许邓韩冯曹彭萧蔡潘董袁蒋杜苏魏程吕丁沈"
-HAN_NAME = regex.compile(
-    rf"(?:[小老阿](?![时学区心说师是家板人公婆姨])\p{{Han}}|[{_SURNAMES}](?![多末时处地子木围边一二三四五六日天])\p{{Han}})"
-)

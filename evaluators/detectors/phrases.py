@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import regex
 
+from mnemoscope.core.language.entities import HAN_NAME
 from mnemoscope.core.language.tokens import content_tokens
-from mnemoscope.evaluators.detectors._words import HAN_NAME, NEGATION, REFUSAL
+from mnemoscope.evaluators.detectors._words import NEGATION, REFUSAL
 from mnemoscope.evaluators.detectors.reading import clean
 
 __all__ = ["corrects", "hedges", "names_in", "negates", "refuses"]

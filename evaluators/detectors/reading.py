@@ -8,10 +8,10 @@ from functools import lru_cache
 
 import regex
 
+from mnemoscope.core.language.entities import HAN_NAME
 from mnemoscope.core.language.tokens import content_tokens, has_unspaced_script, lexical_tokens
 from mnemoscope.evaluators.detectors._words import (
     CLAUSE,
-    HAN_NAME,
     LIGHT,
     NEGATING_TOKENS,
     NEGATION,

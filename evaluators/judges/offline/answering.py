@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 
 import regex
 
+from mnemoscope.core.language.entities import HAN_NAME
 from mnemoscope.core.language.tokens import content_tokens, has_unspaced_script
 from mnemoscope.core.ports import Embedder
-from mnemoscope.evaluators.detectors._words import HAN_NAME, RELATIONS, canonical
+from mnemoscope.evaluators.detectors._words import RELATIONS, canonical
 from mnemoscope.evaluators.detectors.reading import clean, sentences_of, subject_of
 from mnemoscope.evaluators.judges.offline.heard import conclusion
 from mnemoscope.evaluators.judges.offline.likeness import Evidence, best_evidence, content_of
