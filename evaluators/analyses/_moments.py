@@ -125,7 +125,7 @@ def moments(material: Material) -> Moments:
                 row.label in ("on-time", "mistimed"),
             )
         )
-    return Moments(_ordered(found, material.systems), unscored, verdicts.notes)
+    return Moments(_ordered(found, material.systems), unscored, (*verdicts.notes, *verdicts.judges))
 
 
 def _ordered(found: Mapping[str, list[Decision]], systems: Iterable[str]) -> dict[str, tuple[Decision, ...]]:

@@ -19,6 +19,8 @@ class OfOneJudge(NamedTuple):
     rows: tuple[ScoreRow, ...]
     notes: tuple[str, ...]
     """One sentence per metric that several judges have scored."""
+    judges: tuple[str, ...] = ()
+    """Per metric who judged it, and how far that judge agrees with people."""
 
     def scored(self) -> Iterator[tuple[ScoreRow, float]]:
         """Verdicts that have a score, and the score."""
@@ -50,4 +52,6 @@ def of_one_judge(material: Material, *metrics: str) -> OfOneJudge:
         judge = min(scored, key=lambda key: (-scored[key], key.startswith("offline-"), key))
         kept += [row for row in rows if row.judge_key in (judge, "")]
         notes.append(f"{metric}: verdicts of {judge}; those of {', '.join(sorted(others - {judge}))} are left out")
-    return OfOneJudge(tuple(kept), tuple(notes))
+    asked = sorted({(row.metric, row.judge_key) for row in kept if row.judge_key})
+    judges = (f"{metric} judged by {key} ({material.calibration(metric, key)})" for metric, key in asked)
+    return OfOneJudge(tuple(kept), tuple(notes), tuple(judges))

@@ -69,7 +69,9 @@ class Chain:
                 self.name, title, missing="no conversation has two pools that share a memory; see scenario build chain"
             )
         clusters = {turn.cluster for found in chains.values() for chain in found.whole for turn in chain}
-        return Findings(self.name, title, _COLUMNS, tuple(rows), (*few_clusters(clusters), *verdicts.notes))
+        return Findings(
+            self.name, title, _COLUMNS, tuple(rows), (*few_clusters(clusters), *verdicts.notes, *verdicts.judges)
+        )
 
 
 class _Chains(NamedTuple):

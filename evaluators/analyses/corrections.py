@@ -73,7 +73,11 @@ class Corrections:
             )
         clusters = (outcome.cluster for found in (premises, sound) for of in found.values() for outcome in of)
         return Findings(
-            self.name, title, _COLUMNS, tuple(rows), (*_notes(rows), *few_clusters(clusters), *verdicts.limits())
+            self.name,
+            title,
+            _COLUMNS,
+            tuple(rows),
+            (*_notes(rows), *few_clusters(clusters), *verdicts.limits(), *verdicts.judges),
         )
 
 

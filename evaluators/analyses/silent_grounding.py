@@ -86,7 +86,7 @@ def _unsaid(material: Material) -> _Unsaid:
     for (system, reply), score in best.items():
         if score == 0:
             found[system].add(reply)
-    return _Unsaid(metric, found, verdicts.notes)
+    return _Unsaid(metric, found, (*verdicts.notes, *verdicts.judges))
 
 
 def _row(

@@ -87,7 +87,7 @@ class UseDecisions:
                 (d.cluster for key, found in groups.items() if key[1] == source for d in found), source
             )
         ]
-        return Findings(self.name, title, _COLUMNS, tuple(rows), (*notes, *verdicts.notes))
+        return Findings(self.name, title, _COLUMNS, tuple(rows), (*notes, *verdicts.notes, *verdicts.judges))
 
 
 def _decisions(scored: Iterable[tuple[ScoreRow, float]], material: Material) -> Iterator[_Decided]:

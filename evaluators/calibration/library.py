@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -10,9 +10,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from mnemoscope.core.errors import ConfigError, DataError
-from mnemoscope.evaluators.calibration.record import SCHEMA_VERSION, Calibration
+from mnemoscope.evaluators.calibration.record import SCHEMA_VERSION, Calibration, MetricCalibration
+from mnemoscope.evaluators.judges.question import Task
+from mnemoscope.evaluators.metrics.metric import JOINT
 
-__all__ = ["CAUTION", "Calibrations", "Kappa", "bundled_calibrations", "read_calibration"]
+__all__ = ["CAUTION", "Calibrations", "Kappa", "bundled_calibrations", "calibration_said", "read_calibration"]
 
 _ASKED_AS = {"abstention": "refusal"}
 """Metric to the task that its rows are labelled by, where the names differ and the judge is asked in the same words."""
@@ -74,11 +76,39 @@ class Calibrations:
         parameter or parser, the key is another.
         """
         known = self._by_key.get((metric, judge_key)) or self._by_key.get((_ASKED_AS.get(metric, ""), judge_key))
-        if known is None:
-            return None
-        one, calibration = known
-        band = one.consistency.band if one.consistency else None
-        return Kappa(one.kappa, one.low, one.high, one.n, one.clusters, calibration.source, band, one.cautions)
+        return None if known is None else _kappa(*known)
+
+    def of_tasks(self, tasks: Iterable[Task], judge_key: str) -> Mapping[Task, Kappa]:
+        """Agreement on the tasks that a metric is built on, as far as it was measured.
+
+        It says how well the judge does what it is asked, not how far a figure made of its answers can be believed: a
+        metric asks about other replies, and counts answers in a way of its own.
+
+        Args:
+            tasks: What the metric asks its judge.
+            judge_key: Of the metric's verdicts, joined of the keys of all its tasks.
+        """
+        asked = ((task, key) for task in sorted(tasks) for key in judge_key.split(JOINT))
+        return {one[0]: _kappa(*known) for one in asked if (known := self._by_key.get(one)) is not None}
+
+
+def calibration_said(of_metric: Kappa | None, of_tasks: Mapping[Task, Kappa]) -> str:
+    """What every table says beside a judge: κ with its interval and rows, or `uncalibrated`.
+
+    κ of a task that an uncalibrated metric asks is named as that: it says nothing about the metric.
+
+    Example:
+        >>> calibration_said(None, {"use": Kappa(0.47, 0.2, 0.78, 55, 12, "rows.jsonl", None)})
+        'uncalibrated; task use: κ .47 [.20, .78] n=55'
+    """
+    if of_metric is not None:
+        return str(of_metric)
+    return "; ".join(["uncalibrated", *(f"task {task}: {kappa}" for task, kappa in of_tasks.items())])
+
+
+def _kappa(one: MetricCalibration, calibration: Calibration) -> Kappa:
+    band = one.consistency.band if one.consistency else None
+    return Kappa(one.kappa, one.low, one.high, one.n, one.clusters, calibration.source, band, one.cautions)
 
 
 def read_calibration(file: Path) -> Calibration:

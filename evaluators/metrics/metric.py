@@ -13,6 +13,7 @@ from mnemoscope.evaluators.verdict import Verdict
 from mnemoscope.scenarios.records import Gold, Probe
 
 __all__ = [
+    "JOINT",
     "Excluding",
     "Judged",
     "Metric",
@@ -25,6 +26,9 @@ __all__ = [
     "scored",
     "tasks_of",
 ]
+
+JOINT = " + "
+"""Between the parts of a key that is made of several."""
 
 
 @runtime_checkable
@@ -106,7 +110,7 @@ def judge_key(metric: Metric, judge: Judge) -> str:
         judge: Can judge all of its tasks.
     """
     keys = sorted({judge.key(task) for task in tasks_of(metric)})
-    return " + ".join([metric.rule, *keys] if keys and isinstance(metric, Ruled) else keys)
+    return JOINT.join([metric.rule, *keys] if keys and isinstance(metric, Ruled) else keys)
 
 
 def concluded(

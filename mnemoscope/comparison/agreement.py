@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from mnemoscope.comparison.summary import Figure
-from mnemoscope.evaluators.calibration.library import CAUTION, Calibrations, bundled_calibrations, read_calibration
+from mnemoscope.core.errors import ConfigError
+from mnemoscope.evaluators.calibration.library import (
+    CAUTION,
+    Calibrations,
+    Kappa,
+    bundled_calibrations,
+    read_calibration,
+)
 from mnemoscope.evaluators.calibration.record import FEWEST_CLUSTERS, FEWEST_OF_A_CLASS, FEWEST_ROWS
+from mnemoscope.evaluators.judges.question import Task
+from mnemoscope.evaluators.metrics.metric import tasks_of
+from mnemoscope.evaluators.metrics.registry import METRICS
 
-__all__ = ["calibrations_of", "caution_warnings", "stale_warnings", "with_kappa"]
+__all__ = ["agreement_on", "calibrations_of", "caution_warnings", "stale_warnings", "with_kappa"]
 
 
 def calibrations_of(files: Sequence[Path]) -> Calibrations:
@@ -24,10 +35,33 @@ def calibrations_of(files: Sequence[Path]) -> Calibrations:
 
 
 def with_kappa(figures: Iterable[Figure], calibrations: Calibrations) -> Iterator[Figure]:
-    """The figures with κ where this metric by this judge was calibrated."""
+    """The figures with κ where this metric by this judge was calibrated, else with κ of the tasks that it asks."""
     for figure in figures:
-        known = calibrations.kappa(figure.metric, figure.judge_key) if figure.judged else None
-        yield figure if known is None else replace(figure, agreement=known)
+        if figure.judged:
+            of_metric, of_tasks = agreement_on(figure.metric, figure.judge_key, calibrations)
+            yield replace(figure, agreement=of_metric, task_agreement=of_tasks)
+        else:
+            yield figure
+
+
+def agreement_on(metric: str, judge_key: str, calibrations: Calibrations) -> tuple[Kappa | None, Mapping[Task, Kappa]]:
+    """κ on a metric and, only where there is none, κ on the tasks that it asks.
+
+    Args:
+        metric: Its name.
+        judge_key: Of its verdicts.
+        calibrations: All that are known.
+    """
+    known = calibrations.kappa(metric, judge_key)
+    return known, calibrations.of_tasks(_tasks(metric), judge_key) if known is None else {}
+
+
+@lru_cache(maxsize=256)
+def _tasks(metric: str) -> frozenset[Task]:
+    try:
+        return tasks_of(METRICS.create(metric))
+    except ConfigError:  # a metric that only the run's author has
+        return frozenset()
 
 
 def stale_warnings(figures: Iterable[Figure], named: Sequence[Path]) -> list[str]:
@@ -54,7 +88,9 @@ def caution_warnings(figures: Iterable[Figure]) -> list[str]:
     Args:
         figures: The figures, κ filled in.
     """
-    found = {f.metric: ", ".join(f.agreement.cautions) for f in figures if f.agreement and f.agreement.cautions}
+    known = [(f.metric, f.agreement) for f in figures if f.agreement]
+    known += [(f"task {task}", kappa) for f in figures for task, kappa in f.task_agreement.items()]
+    found = {of: ", ".join(kappa.cautions) for of, kappa in known if kappa.cautions}
     if not found:
         return []
     of = "; ".join(f"{metric} ({few})" for metric, few in sorted(found.items()))

@@ -117,7 +117,8 @@ def compare_set(
     ceilings = gold_ceilings(runs)
     figures = list(with_ceilings(figures, ceilings))
     warned += ceiling_warnings(figures, ceilings)
-    figures = list(with_kappa(with_gaps(figures, systems), calibrations_of(calibrations)))
+    known = calibrations_of(calibrations)
+    figures = list(with_kappa(with_gaps(figures, systems), known))
     warned += [*stale_warnings(figures, calibrations), *caution_warnings(figures)]
     shown = tuple(dict.fromkeys(figure.metric for figure in figures)) if metrics is None else named
     return Comparison(
@@ -130,7 +131,7 @@ def compare_set(
         headlines={benchmark: headlines_for(benchmark, figures, shown) for benchmark in rows},
         baseline=chosen,
         judgements=judgements_of(member.run for member in runs.members),
-        analyses=tuple(ANALYSES.create(name).analyse(RunMaterial(runs)) for name in analyses),
+        analyses=tuple(ANALYSES.create(name).analyse(RunMaterial(runs, calibrations=known)) for name in analyses),
     )
 
 

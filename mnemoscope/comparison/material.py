@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from mnemoscope.comparison.agreement import agreement_on, calibrations_of
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.verdicts import all_verdicts
 from mnemoscope.core.ports import Embedder
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
 from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, SystemFacts
+from mnemoscope.evaluators.calibration.library import Calibrations, calibration_said
 from mnemoscope.evaluators.judges.judge import Judge
 from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
 from mnemoscope.memory_backends.embedders import open_embedder
@@ -26,12 +28,16 @@ class RunMaterial:
 
     Args:
         runs: The files, open as long as the material is read.
+        calibrations: Of judges; None: those that come with the program.
         seed: Of all draws.
         resamples: Of bootstraps.
     """
 
-    def __init__(self, runs: RunSet, *, seed: int = 0, resamples: int = 10_000) -> None:
+    def __init__(
+        self, runs: RunSet, *, calibrations: Calibrations | None = None, seed: int = 0, resamples: int = 10_000
+    ) -> None:
         self._runs, self.seed, self.resamples = runs, seed, resamples
+        self._calibrations = calibrations_of(()) if calibrations is None else calibrations
 
     @cached_property
     def systems(self) -> Mapping[str, SystemFacts]:
@@ -40,6 +46,10 @@ class RunMaterial:
             row.name: SystemFacts(row.name, row.memory, row.profile, row.evidence_class, row.privileged)
             for row in self._runs.systems()
         }
+
+    def calibration(self, metric: str, judge_key: str) -> str:
+        """What is known of a metric's judge: κ, or `uncalibrated` with κ of the tasks that it is asked."""
+        return calibration_said(*agreement_on(metric, judge_key, self._calibrations))
 
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that have verdicts, sorted."""

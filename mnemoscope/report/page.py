@@ -135,7 +135,7 @@ def _notes(figure: Figure | None, words: Wording, lower: bool) -> tuple[str, ...
     if figure is None:
         return (first,)
     flips = "" if figure.flip_rate is None else words("flips", share=percent(figure.flip_rate))
-    return tuple(filter(None, (first, calibration(figure, words), flips)))
+    return tuple(filter(None, (first, calibration(figure, words), *_of_tasks(figure, words), flips)))
 
 
 def calibration(figure: Figure, words: Wording) -> str:
@@ -143,6 +143,11 @@ def calibration(figure: Figure, words: Wording) -> str:
     if figure.agreement is not None:
         return str(figure.agreement)
     return words("uncalibrated") if figure.judged else words("rule")
+
+
+def _of_tasks(figure: Figure, words: Wording) -> tuple[str, ...]:
+    """κ of what an uncalibrated metric asks its judge: it does not hold for the metric."""
+    return tuple(f"{words('task_kappa', task=task)} {kappa}" for task, kappa in figure.task_agreement.items())
 
 
 def _parts(

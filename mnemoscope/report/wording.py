@@ -53,6 +53,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "system": ("System", "系统"),
     "lower": ("lower is better", "越低越好"),
     "uncalibrated": ("uncalibrated", "未校准"),
+    "task_kappa": ("task {task}:", "所用任务 {task}："),
     "rule": ("a fixed rule, no judge", "固定规则，无评判者"),
     "strict": ("strict", "严格"),
     "vs_none": ("{v} vs none", "较 none {v}"),

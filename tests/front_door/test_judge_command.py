@@ -161,6 +161,37 @@ def test_a_calibration_shows_beside_its_metric_and_no_other(
     assert "κ 1.00" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_calibrated_task_shows_beside_the_metrics_that_ask_it_under_its_own_name(
+    tmp_path: Path, config: Configure, do_run: DoRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",))).path
+    labels, out = tmp_path / "use.jsonl", tmp_path / "use.json"
+    rows = [
+        {"id": f"{n}-{label}", "cluster": f"c{n % 3}", "metric": "use", "reply": reply, "label": label}
+        | {"fact": "Pixel is a grey cat.", "utterance": "Who is Pixel?"}
+        for n in range(6)
+        for label, reply in (("used", "Pixel is a grey cat."), ("not used", "I cannot say."))
+    ]
+    labels.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    assert main(["judge", "calibrate", "offline", str(labels), "--out", str(out), "--embedder", "hash(dim=64)"]) == 0
+    capsys.readouterr()
+    compared = ["compare", str(run), "--metric", "integration", "--metric", "answer", "--metric", "timing"]
+    assert main([*compared, "--calibration", str(out), "--analysis", "timing", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for figure in found["metrics"]:
+        expected = set() if figure["metric"] == "answer" else {"use"}
+        assert (figure["kappa"], set(figure["task_kappa"])) == (None, expected), figure["metric"]
+        for known in figure["task_kappa"].values():
+            assert (known["kappa"], known["n"], known["clusters"]) == (1.0, 12, 3)
+    (timing,) = found["analyses"]
+    assert any(
+        note.startswith("timing judged by") and "uncalibrated; task use: κ 1.00" in note for note in timing["notes"]
+    )
+    assert any("task use (12 rows, 3 clusters)" in warning for warning in found["warnings"])
+    assert main([*compared, "--calibration", str(out)]) == 0
+    assert "(uncalibrated; task use: κ 1.00 [1.00, 1.00] n=12†)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_calibration_of_another_judge_is_named_and_not_used(
     labels: Path, tmp_path: Path, config: Configure, do_run: DoRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,6 +105,9 @@ class Run:
             for name, (memory, _, profile) in parts.items()
         }
 
+    def calibration(self, metric: str, judge_key: str) -> str:
+        return f"{metric} by {judge_key}: uncalibrated"
+
     def verdicts(self, *metrics: str) -> Iterator[ScoreRow]:
         return (r for r in self.rows if r.metric in metrics)
 
