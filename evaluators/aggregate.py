@@ -15,8 +15,10 @@ from mnemoscope.evaluators._tally import Cell, CellTable, Row, collect
 from mnemoscope.evaluators.metrics.registry import lower_is_better
 from mnemoscope.evaluators.rows import ALL, MACRO, Aggregates, MetricRow, PairRow, ProbeFacts, ScoreRow
 from mnemoscope.evaluators.statistics.bootstrap import Floats, bootstrap_columns
+from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
 from mnemoscope.evaluators.statistics.intervals import Interval, wilson
-from mnemoscope.evaluators.statistics.paired import detectable, holm, paired_p, sign_flip
+from mnemoscope.evaluators.statistics.multiplicity import adjusted
+from mnemoscope.evaluators.statistics.paired import detectable, paired_p, sign_flip
 
 __all__ = ["MACRO", "Aggregates", "MetricRow", "PairRow", "ProbeFacts", "ScoreRow", "aggregate"]
 
@@ -32,6 +34,7 @@ def aggregate(
     seed: int = 0,
     resamples: int = 10_000,
     max_error_gap: float = 0.05,
+    statistics: StatisticsConfig = DEFAULT_STATISTICS,
 ) -> Aggregates:
     """Figures of all metrics, systems and strata.
 
@@ -53,6 +56,7 @@ def aggregate(
         seed: Of all draws.
         resamples: Of the bootstrap.
         max_error_gap: Share of failed cells by which two systems may differ before a warning says so.
+        statistics: How p-values are adjusted, and at which level differences are detectable.
 
     Returns:
         Rows sorted by metric and stratum (`all` first, `macro` last), systems in their order.
@@ -72,7 +76,7 @@ def aggregate(
     ]
     metrics: list[MetricRow] = []
     pairs: list[PairRow] = []
-    settings = _Settings(systems, evidence or {}, baseline, seed, resamples)
+    settings = _Settings(systems, evidence or {}, baseline, seed, resamples, statistics)
     for (metric, judge), table in sorted(tables.items()):
         wanted = table if systems is None else [cell for cell in table if cell.system in systems]
         for stratum, part in _by_stratum(wanted, probes):
@@ -92,6 +96,7 @@ class _Settings:
     baseline: str | None
     seed: int
     resamples: int
+    statistics: StatisticsConfig
 
 
 class _Group:
@@ -211,7 +216,7 @@ class _Group:
             _pair(first[both[:, c], c], second[both[:, c], c], int((sizes[:, c] > 0).sum())) for c in range(len(chosen))
         ]
         clustered = [None if np.isnan(low[c]) else float(flipped[c]) for c in range(len(chosen))]
-        adjusted = holm(clustered)
+        corrected = adjusted(clustered, self.settings.statistics.correction)
         return [
             PairRow(
                 metric=self.metric,
@@ -224,11 +229,12 @@ class _Group:
                 high=None if np.isnan(high[c]) else _round(high[c]),
                 p=raw[c].p,
                 p_clustered=clustered[c],
-                p_adjusted=adjusted[c],
+                p_adjusted=corrected[c],
                 test=raw[c].test,
                 n=raw[c].n,
                 clusters=raw[c].clusters,
-                mde=_round(detectable(float(error[c]), raw[c].clusters)),
+                mde=_round(detectable(float(error[c]), raw[c].clusters, self.settings.statistics.alpha)),
+                error=None if np.isnan(error[c]) else _round(error[c]),
             )
             for c, (i, j) in enumerate(chosen)
             if raw[c].n

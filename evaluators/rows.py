@@ -83,12 +83,14 @@ class PairRow:
     p_clustered: float | None
     """Sign flips of whole clusters."""
     p_adjusted: float | None
-    """`p_clustered` after Holm, over the pairs of one metric and stratum; None for one cluster, which tells nothing."""
+    """`p_clustered` corrected over the pairs of one metric and stratum; None for one cluster, which tells nothing."""
     test: str
     n: int
     clusters: int
     mde: float | None
     """Smallest difference that this many clusters show with 80 % power; see `detectable`."""
+    error: float | None = None
+    """Standard error of `delta`, by the cluster bootstrap; None for one cluster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from mnemoscope.core.errors import ConfigError, shown
 from mnemoscope.core.identity import canonical_json, sha256_of
 from mnemoscope.core.spec import parse_spec
 from mnemoscope.evaluators.judges.registry import JUDGES
+from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
 from mnemoscope.scenarios.opening import parse_source_spec
 from mnemoscope.scenarios.records import Style
 from mnemoscope.scenarios.source import LoadMode
@@ -28,7 +29,7 @@ UNKNOWN = "unknown"
 DEFAULT_ARCHITECTURES = ("none", "recent", "full-context", "bm25", "dense", "hybrid", "oracle")
 """What a run compares when it is not told: a memory score means little without its floor and its ceiling."""
 DEFAULT_PROFILES = ("baseline",)
-_OUTSIDE_CONTENT = frozenset({"workers", "concurrency", "cache", "out", "max_failed", "max_judge_failed"})
+_OUTSIDE_CONTENT = frozenset({"workers", "concurrency", "cache", "out", "max_failed", "max_judge_failed", "statistics"})
 _RESOLVED_AS_SYSTEMS = frozenset({"architectures", "profiles"})
 _URL = re.compile(r"https?://[^\s,()]+")
 
@@ -113,6 +114,8 @@ class RunConfig(BaseModel):
     """Share of failed cells above which a finished run counts as failed, 0–1."""
     max_judge_failed: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Share of judgements that errors and unreadable answers may take before a finished run counts as failed, 0–1."""
+    statistics: StatisticsConfig = DEFAULT_STATISTICS
+    """The rules of tests, such as the margin within which two systems count as equivalent: `[statistics]`."""
     out: Path | None = None
 
     @field_validator("scenarios", "systems", "architectures", "profiles")
@@ -215,10 +218,15 @@ def _explain(
     error: ValidationError, file: Path | None, from_file: Mapping[str, object], given: Mapping[str, object]
 ) -> str:
     first = error.errors(include_url=False)[0]
-    key = str(first["loc"][0]) if first["loc"] else "?"
+    key, *inner = [str(part) for part in first["loc"]] or ["?"]
+    value, known = given.get(key, from_file.get(key)), list(RunConfig.model_fields)
     where = f"option --{key.replace('_', '-')}" if key in given or file is None else f"{file}: key {key!r}"
+    if key == "statistics" and inner and isinstance(value, Mapping):
+        table, key = key, inner[0]
+        value, known = value.get(key), list(StatisticsConfig.model_fields)
+        where = f"{file}: [{table}], key {key!r}"
     if first["type"] == "extra_forbidden":
-        nearest = difflib.get_close_matches(key, RunConfig.model_fields, n=3, cutoff=0.5)
+        nearest = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
         hint = f"; nearest: {', '.join(nearest)}" if nearest else ""
         return f"{where} is unknown{hint}"
-    return f"{where}: {first['msg']} (seen: {shown(given.get(key, from_file.get(key)))})"
+    return f"{where}: {first['msg']} (seen: {shown(value)})"

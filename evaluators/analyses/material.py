@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
 from mnemoscope.evaluators.judges.judge import Judge
+from mnemoscope.evaluators.statistics.config import StatisticsConfig
 from mnemoscope.scenarios.records import Gold, Probe, Turn
 
-__all__ = ["AskedProbe", "CellFacts", "Lost", "Material", "SystemFacts"]
+__all__ = ["AskedProbe", "CellFacts", "Lost", "Material", "Scope", "SystemFacts"]
 
 
 class SystemFacts(NamedTuple):
@@ -23,6 +24,20 @@ class SystemFacts(NamedTuple):
     profile: str
     evidence: str
     privileged: bool
+    seed: int = 0
+    """With which its memory was built: that of the memory's model, else that of the run."""
+    settings: str = ""
+    """All others of its run, as text: systems that differ in that seed alone are one system, built again."""
+
+
+class Scope(NamedTuple):
+    """One figure that tables show: a metric over some of the probes."""
+
+    metric: str
+    stratum: str
+    """What the probes have in common, for people; empty: all of one benchmark."""
+    probes: frozenset[tuple[str, str]]
+    """Scenario and probe."""
 
 
 class AskedProbe(NamedTuple):
@@ -92,11 +107,20 @@ class Material(Protocol):
     def resamples(self) -> int:
         """Of bootstraps."""
 
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The figures that tables show, or those of the metrics that were asked for, in their order."""
+
+    @property
+    def baseline(self) -> str | None:
+        """The system that the others are compared with; None: every pair."""
+
+    @property
+    def statistics(self) -> StatisticsConfig:
+        """The rules of tests."""
+
     def verdicts(self, *metrics: str) -> Iterator[ScoreRow]:
         """Verdicts of the named metrics, with a failure for every cell that should have one and has none."""
-
-    def calibration(self, metric: str, judge_key: str) -> str:
-        """What is known of a metric's judge: κ, or `uncalibrated` with κ of the tasks that it is asked."""
 
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that have verdicts, sorted."""

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-__all__ = ["bonferroni", "holm"]
+__all__ = ["Correction", "adjusted", "bonferroni", "holm"]
+
+Correction = Literal["holm", "bonferroni"]
+
+
+def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[float | None]:
+    """The p values of one family, adjusted as named; a missing p stays missing and does not count.
+
+    Example:
+        >>> adjusted([0.25, 0.75], "holm"), adjusted([0.25, 0.75], "bonferroni")
+        ([0.5, 0.75], [0.5, 1.0])
+    """
+    return holm(p_values) if correction == "holm" else bonferroni(p_values)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count as count_from
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, ttest_rel
+from scipy.stats import binom, norm, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import derive_seed
 from mnemoscope.evaluators.statistics._input import Indices, cluster_sums, codes, column, same_length
 from mnemoscope.evaluators.statistics.bootstrap import Floats, IntervalMethod, bootstrap_ratios, one_thread
-from mnemoscope.evaluators.statistics.multiplicity import holm
 
 __all__ = [
     "McNemarPair",
+    "clusters_needed",
     "detectable",
-    "holm",
     "mcnemar_exact",
     "mcnemar_pair",
     "paired_p",
@@ -32,8 +33,7 @@ __all__ = [
 
 _EXACT_UP_TO = 12
 _ALPHA = 0.05
-_POWER = 1.959964 + 0.841621
-"""Standard normal quantiles of a two-sided 5 % test and of 80 % power."""
+_POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +222,14 @@ def smallest_difference(discordant: int) -> int | None:
     return discordant - 2 * int(reaching[-1]) if len(reaching) else None
 
 
-def detectable(standard_error: float, clusters: int) -> float | None:
-    """Difference that a two-sided 5 % test finds with 80 % power at this standard error: 2.80 of them.
+def detectable(standard_error: float, clusters: int, alpha: float = _ALPHA) -> float | None:
+    """Difference that a two-sided test finds with 80 % power at this standard error: at 5 %, 2.80 of them.
 
     Args:
         standard_error: Of the difference, by the cluster bootstrap.
-        clusters: Where even the most lopsided of their sign flips does not reach 5 % (five and fewer), none is found.
+        clusters: Where even the most lopsided of their sign flips does not reach alpha (at 5 %, five and fewer), none
+            is found.
+        alpha: Level of the test.
 
     Returns:
         None also where the error is 0 or NaN: no spread was seen.
@@ -236,9 +238,37 @@ def detectable(standard_error: float, clusters: int) -> float | None:
         >>> round(detectable(0.1, 10), 3), detectable(0.1, 5)
         (0.28, None)
     """
-    if not standard_error > 0 or 2 / 2**clusters >= _ALPHA:
+    if not standard_error > 0 or smallest_p(clusters) >= alpha:
         return None
-    return _POWER * standard_error
+    return _errors_apart(alpha) * standard_error
+
+
+def clusters_needed(difference: float, standard_error: float, clusters: int, alpha: float = _ALPHA) -> int | None:
+    """Clusters with which a two-sided test finds this difference with 80 % power, if others are like those at hand.
+
+    Args:
+        difference: To be found; its sign does not matter.
+        standard_error: Of the difference, with the clusters at hand; it falls with the root of their number.
+        clusters: At hand.
+        alpha: Level of the test.
+
+    Returns:
+        Never fewer than sign flips need to reach alpha; None where the difference or the error is 0 or not known.
+
+    Example:
+        >>> clusters_needed(0.14, 0.1, 10), clusters_needed(0.9, 0.1, 10), clusters_needed(0.0, 0.1, 10)
+        (41, 6, None)
+    """
+    if not (standard_error > 0 and abs(difference) > 0):
+        return None
+    enough = math.ceil(clusters * (_errors_apart(alpha) * standard_error / difference) ** 2)
+    return max(enough, next(count for count in count_from(1) if smallest_p(count) < alpha))
+
+
+@lru_cache(maxsize=8)
+def _errors_apart(alpha: float) -> float:
+    """Standard errors between nothing and what a two-sided test finds with 80 % power."""
+    return float(norm.ppf(1 - alpha / 2) + norm.ppf(_POWER))
 
 
 def _binary(name: str, values: Sequence[float] | Floats) -> Floats:

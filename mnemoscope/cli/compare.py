@@ -33,11 +33,17 @@ def compare(
     baseline: Annotated[str | None, typer.Option("--baseline", help="Compare every system with this one.")] = None,
     analysis: Annotated[
         list[str] | None,
-        typer.Option("--analysis", help="Analyse the whole run by this name; repeatable, `all` for every one."),
+        typer.Option(
+            "--analysis", help="Print this analysis of the whole run instead; repeatable, `all` for every one."
+        ),
     ] = None,
     calibration: Annotated[
         list[Path] | None,
         typer.Option("--calibration", help="A file of judge calibrate: prints its κ beside what it holds for."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="A configuration whose [statistics] replaces what the runs were made with."),
     ] = None,
     form: Annotated[Form | None, typer.Option("--format", help="Markdown or CSV instead of a table.")] = None,
     as_json: JsonFlag = False,
@@ -45,6 +51,8 @@ def compare(
     """Compare systems: figures with intervals and counts, paired differences, and what to know before believing them.
 
     Values are in percent, in JSON and CSV shares from 0 to 1. Warnings go to standard error, in JSON into the document.
+    With --analysis only the analyses are printed; JSON holds the figures, too. --metric and --baseline say what power,
+    equivalence, seeds, pooled and randomisation are about.
     """
     from mnemoscope.comparison.comparing import compare_runs
 
@@ -54,9 +62,9 @@ def compare(
     files = calibration or []
     if as_json:
         figures = None if wanted == "headline" else wanted
-        emit_json(compare_runs(runs, figures, by, baseline, analyses, files).to_json())
+        emit_json(compare_runs(runs, figures, by, baseline, analyses, files, config).to_json())
         return
-    comparison = compare_runs(runs, wanted, by, baseline, analyses, files)
+    comparison = compare_runs(runs, wanted, by, baseline, analyses, files, config)
     if form is Form.CSV:
         from mnemoscope.comparison.export import to_csv
 
@@ -65,14 +73,17 @@ def compare(
         from mnemoscope.comparison.export import to_markdown
 
         show(to_markdown(comparison, by=by))
-    else:
+    elif analyses:
         from mnemoscope.cli.findings import findings_table
+
+        names = {name for view in comparison.systems for name in (view.name, view.row.memory)}
+        for findings in comparison.analyses:
+            show(findings_table(findings, names))
+    else:
         from mnemoscope.cli.tables import comparison_tables
 
         for block in comparison_tables(comparison, by=by):
             show(block)
-        for findings in comparison.analyses:
-            show(findings_table(findings))
     for warning in comparison.warnings:
         note(f"warning: {warning}")
 

@@ -69,7 +69,7 @@ def comparison_tables(comparison: Comparison, *, by: str | None, pairs: bool = T
                 wanted = (benchmark, metric, stratum)
                 found = [p for p in comparison.pairs if (p.benchmark, p.metric, p.stratum) == wanted]
                 if found:
-                    yield _pair_table(benchmark, metric, stratum, found, comparison.baseline)
+                    yield _pair_table(benchmark, metric, stratum, found, comparison)
     if comparison.judgements is not None:
         yield str(comparison.judgements)
     yield _state(comparison)
@@ -257,27 +257,34 @@ def _reply_table(costs: Sequence[Cost]) -> RenderableType:
 
 
 def _pair_table(
-    benchmark: str, metric: str, stratum: str, pairs: Sequence[PairFigure], baseline: str | None
+    benchmark: str, metric: str, stratum: str, pairs: Sequence[PairFigure], comparison: Comparison
 ) -> RenderableType:
+    baseline, rules = comparison.baseline, comparison.statistics
     ordered = sorted(pairs, key=lambda p: (not p.comparable, -abs(p.delta or 0.0), p.a, p.b))
     shown = ordered[:_PAIRS_SHOWN]
     notes = [
         f"p, rows: {', '.join(sorted({pair.test for pair in shown}))}, clusters ignored;",
-        "p, cluster: by sign flips of clusters, after Holm; * below .05,",
+        f"p, cluster: by sign flips of clusters, after {rules.correction.title()}; * below {_level(rules.alpha)},",
         "else no difference shown; (p): not comparable;",
         "mde: detectable at 80 % power",
+        *_floors(shown),
     ]
+    if (margin := rules.equivalence_margin) is not None:
+        notes.append(f"±{margin * 100:g}: shown to be less than {margin * 100:g} points apart, by two one-sided tests")
     if any(pair.is_within_flips for pair in shown):
         notes.append("~: no more than the judge's own changes of mind can make")
     if len(ordered) > len(shown):
         notes.append(f"the {len(shown)} largest of {len(ordered)} pairs; --json has all")
+    width = _PAIR if margin is None else _PAIR - 7
     table = plain_table(f"difference in {_title(benchmark, metric, stratum)}", "\n".join(notes))
-    table.add_column(f"a − {clip(baseline, 26)}" if baseline else "a − b", max_width=_PAIR, overflow="fold")
+    table.add_column(f"a − {clip(baseline, width)}" if baseline else "a − b", max_width=width, overflow="fold")
     table.add_column("points [interval]", justify="right", no_wrap=True, min_width=19)
     table.add_column("p\nrows", justify="right", no_wrap=True, min_width=4)
     table.add_column("p\ncluster", justify="right", no_wrap=True, min_width=7)
     table.add_column("n/cl", justify="right", no_wrap=True, min_width=6)
     table.add_column("mde", justify="right", no_wrap=True, min_width=4)
+    if margin is not None:
+        table.add_column(f"±{margin * 100:g}", no_wrap=True, min_width=5)
     for pair in shown:
         delta = _points(pair.delta)
         if pair.low is not None and pair.high is not None:
@@ -286,11 +293,24 @@ def _pair_table(
         p = f"({p})" if not pair.comparable else f"{p}*" if pair.is_significant else p
         p += "~" if pair.is_within_flips else ""
         mde = "–" if pair.mde is None else f"{pair.mde * 100:.0f}"
-        names = visible_controls(clip(pair.a, _PAIR))
-        names += "" if baseline else f"\n− {visible_controls(clip(pair.b, _PAIR - 2))}"
+        names = visible_controls(clip(pair.a, width))
+        names += "" if baseline else f"\n− {visible_controls(clip(pair.b, width - 2))}"
         counts = f"{pair.n}/{pair.clusters}"
-        table.add_row(Text(names), delta, by_rows, p, counts, mde, style=None if pair.comparable else "dim")
+        within = () if margin is None else ("shown" if pair.equivalence and pair.equivalence.equivalent else "–",)
+        table.add_row(Text(names), delta, by_rows, p, counts, mde, *within, style=None if pair.comparable else "dim")
     return Group(table, Text(""))
+
+
+def _floors(pairs: Sequence[PairFigure]) -> Iterator[str]:
+    """The smallest p that the number of clusters allows, said once for each number that allows little."""
+    floors = {pair.clusters: pair.p_floor for pair in pairs if pair.p_floor is not None and pair.p_floor >= 0.0005}
+    if floors:
+        said = ", ".join(f"{_p(floor)} with {clusters}" for clusters, floor in sorted(floors.items()))
+        yield f"smallest p that clusters allow, before correction: {said}"
+
+
+def _level(alpha: float) -> str:
+    return f"{alpha:g}".removeprefix("0")
 
 
 def _p(value: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -17,14 +16,17 @@ from mnemoscope.comparison.gaps import with_gaps
 from mnemoscope.comparison.headline import headline_metrics, headlines_for
 from mnemoscope.comparison.material import RunMaterial
 from mnemoscope.comparison.merging import RunSet, open_runs
+from mnemoscope.comparison.naming import nearest_names, refuse_unknown_metrics, written_metrics
 from mnemoscope.comparison.strata import ALL, categories_of, stratum_title
 from mnemoscope.comparison.summary import Comparison, Figure, PairFigure, SystemView
 from mnemoscope.comparison.tallies import costs, funnels, system_views
+from mnemoscope.comparison.testing import equivalence_of, margin_warnings, statistics_of
 from mnemoscope.comparison.verdicts import all_verdicts
-from mnemoscope.core.errors import ConfigError, UnknownNameError
+from mnemoscope.core.errors import UnknownNameError
 from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, ProbeFacts, aggregate
+from mnemoscope.evaluators.analyses.material import Scope
 from mnemoscope.evaluators.analyses.registry import ANALYSES
-from mnemoscope.evaluators.metrics.registry import METRICS
+from mnemoscope.evaluators.statistics.config import StatisticsConfig
 from mnemoscope.runfile.judging import is_judged, judgements_of
 from mnemoscope.runfile.rows import ProbeRow, VerdictRow
 
@@ -47,6 +49,7 @@ def compare_runs(
     baseline: str | None = None,
     analyses: Sequence[str] = (),
     calibrations: Sequence[Path] = (),
+    config: Path | None = None,
 ) -> Comparison:
     """Compare the systems of one or more run files.
 
@@ -59,19 +62,22 @@ def compare_runs(
             recent, full-context, bm25 and none that is there.
         analyses: Names of analyses that are made beside the figures.
         calibrations: Files of `mnemoscope judge calibrate`, beside those that come with the program.
+        config: A configuration whose `[statistics]` takes the place of what the runs were made with.
 
     Returns:
-        The summary. Figures carry 95 % intervals; pairs carry p-values adjusted after Holm.
+        The summary. Figures carry 95 % intervals; pairs carry adjusted p-values and, where the configuration sets a
+        margin, whether the two are shown to be equivalent.
 
     Raises:
         UnknownNameError: A metric, a stratum or a baseline that the runs do not hold; the nearest are listed.
         RunFileError: A file cannot be read, or two hold different data under one name.
+        ConfigError: The runs were made with different `[statistics]`, and no configuration decides.
 
     Example:
         >>> compare_runs(["run.db"], metrics=["recall@10"]).to_json()["pairs"]  # doctest: +SKIP
     """
     with open_runs(paths) as runs:
-        return compare_set(runs, metrics, by, baseline, analyses, calibrations)
+        return compare_set(runs, metrics, by, baseline, analyses, calibrations, config)
 
 
 def compare_set(
@@ -81,9 +87,11 @@ def compare_set(
     baseline: str | None = None,
     analyses: Sequence[str] = (),
     calibrations: Sequence[Path] = (),
+    config: Path | None = None,
 ) -> Comparison:
     """As `compare_runs`, over files that are already open."""
-    named = () if metrics is None or metrics == "headline" else _written(metrics)
+    named = () if metrics is None or metrics == "headline" else written_metrics(metrics)
+    statistics = statistics_of(runs, config)
     systems = system_views(runs)
     names = [system.name for system in systems]
     chosen = _baseline(systems, baseline)
@@ -92,7 +100,7 @@ def compare_set(
     evidence = {system.name: system.row.evidence_class for system in systems}
     figures: list[Figure] = []
     pairs: list[PairFigure] = []
-    warned: list[str] = []
+    warned: list[str] = margin_warnings(runs, statistics)
     several, votes = len(rows) > 1, tuple(runs.votes())
     for benchmark, scored in rows.items():
         facts = {
@@ -108,19 +116,21 @@ def compare_set(
             baseline=chosen,
             categories=categories_of(benchmark) if by in (None, "stratum") else (),
             max_error_gap=ERROR_SHARE_GAP,
+            statistics=statistics,
         )
         part = [_figure(row, benchmark) for row in found.metrics if _is_kept(row.stratum, kept)]
         flips = flips_of(votes, {probe: known.strata for probe, known in facts.items()})
         figures += map(flips.on_figure, part)
-        pairs += map(flips.on_pair, _pairs(found, benchmark, part, systems, kept))
+        pairs += map(flips.on_pair, _pairs(found, benchmark, part, systems, kept, statistics))
         warned += [f"{benchmark}: {text}" if several else text for text in found.warnings]
     ceilings = gold_ceilings(runs)
     figures = list(with_ceilings(figures, ceilings))
     warned += ceiling_warnings(figures, ceilings)
-    known = calibrations_of(calibrations)
-    figures = list(with_kappa(with_gaps(figures, systems), known))
+    figures = list(with_kappa(with_gaps(figures, systems), calibrations_of(calibrations)))
     warned += [*stale_warnings(figures, calibrations), *caution_warnings(figures)]
     shown = tuple(dict.fromkeys(figure.metric for figure in figures)) if metrics is None else named
+    scopes = _scopes(runs.probes(), figures, named, rows)
+    material = RunMaterial(runs, scopes=scopes, baseline=chosen, statistics=statistics)
     return Comparison(
         systems=systems,
         metrics=tuple(figures),
@@ -131,19 +141,22 @@ def compare_set(
         headlines={benchmark: headlines_for(benchmark, figures, shown) for benchmark in rows},
         baseline=chosen,
         judgements=judgements_of(member.run for member in runs.members),
-        analyses=tuple(ANALYSES.create(name).analyse(RunMaterial(runs, calibrations=known)) for name in analyses),
+        analyses=tuple(ANALYSES.create(name).analyse(material) for name in analyses),
+        statistics=statistics,
     )
 
 
-def _written(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Metric names as verdicts carry them: `recall(10)` is `recall@10`."""
-    found = []
-    for name in metrics:
-        try:
-            found.append(METRICS.create(name).name)
-        except ConfigError:
-            found.append(name)
-    return tuple(dict.fromkeys(found))
+def _scopes(
+    probes: Sequence[ProbeRow], figures: Sequence[Figure], named: Sequence[str], benchmarks: Iterable[str]
+) -> tuple[Scope, ...]:
+    """What analyses of figures are about: the named metrics or, whatever else is listed, the usual headlines."""
+    scopes = []
+    for benchmark in benchmarks:
+        for metric, stratum in headlines_for(benchmark, figures, named):
+            inside = (p for p in probes if p.benchmark == benchmark and (stratum == ALL or stratum in p.strata))
+            where = "" if stratum == ALL else stratum_title(benchmark, stratum)
+            scopes.append(Scope(metric, where, frozenset((p.scenario_id, p.probe_id) for p in inside)))
+    return tuple(scopes)
 
 
 def _rows_by_benchmark(runs: RunSet, metrics: Sequence[str], *, headline_only: bool) -> dict[str, list[VerdictRow]]:
@@ -156,9 +169,7 @@ def _rows_by_benchmark(runs: RunSet, metrics: Sequence[str], *, headline_only: b
         seen.add(row.metric)
         if not wanted[benchmark] or row.metric in wanted[benchmark]:
             rows[benchmark].append(row)
-    for name in metrics:
-        if name not in seen:
-            raise UnknownNameError("metric in these runs", name, _nearest(name, seen))
+    refuse_unknown_metrics(metrics, seen)
     return rows
 
 
@@ -166,7 +177,7 @@ def _baseline(systems: Sequence[SystemView], baseline: str | None) -> str | None
     names = [system.name for system in systems]
     if baseline is not None:
         if baseline not in names:
-            raise UnknownNameError("system in these runs", baseline, _nearest(baseline, names))
+            raise UnknownNameError("system in these runs", baseline, nearest_names(baseline, names))
         return baseline
     if len(names) <= ALL_PAIRS_LIMIT:
         return None
@@ -193,13 +204,8 @@ def _kept_stratum(probes: Iterable[ProbeRow], by: str | None) -> str | None:
             title = stratum_title(probe.benchmark, stratum)
             known |= {stratum: stratum, title: stratum, title.partition(" ")[0]: stratum}
     if by not in known:
-        raise UnknownNameError("stratum in these runs", by, _nearest(by, [*BY, *known]))
+        raise UnknownNameError("stratum in these runs", by, nearest_names(by, [*BY, *known]))
     return known[by]
-
-
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
-    names = sorted(set(known))
-    return difflib.get_close_matches(name, names, n=3, cutoff=0.3) or names[:3]
 
 
 def _is_kept(stratum: str, kept: str | None) -> bool:
@@ -230,7 +236,12 @@ def _figure(row: MetricRow, benchmark: str) -> Figure:
 
 
 def _pairs(
-    found: Aggregates, benchmark: str, figures: Sequence[Figure], systems: Sequence[SystemView], kept: str | None
+    found: Aggregates,
+    benchmark: str,
+    figures: Sequence[Figure],
+    systems: Sequence[SystemView],
+    kept: str | None,
+    statistics: StatisticsConfig,
 ) -> list[PairFigure]:
     fair = _fair_pairs(systems)
     failed = {(f.metric, f.judge_key, f.stratum, f.system): f.n_failed / f.n_expected for f in figures if f.n_expected}
@@ -258,6 +269,8 @@ def _pairs(
             mde=row.mde,
             comparable=fair[frozenset((row.a, row.b))]
             and abs(share(row, row.a) - share(row, row.b)) <= ERROR_SHARE_GAP,
+            alpha=statistics.alpha,
+            equivalence=equivalence_of(row, statistics),
         )
         for row in found.pairs
         if _is_kept(row.stratum, kept)

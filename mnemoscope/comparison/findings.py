@@ -26,6 +26,6 @@ def printed(column: Column, value: Value) -> str:
         case "count":
             return f"{value:,.0f}"
         case "p":
-            return f"{value:.3f}".removeprefix("0")
+            return "<.001" if value < 0.0005 else f"{value:.3f}".removeprefix("0")
         case _:
             return f"{value:,.3g}"

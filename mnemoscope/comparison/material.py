@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
-from mnemoscope.comparison.agreement import agreement_on, calibrations_of
-from mnemoscope.comparison.merging import RunSet
+from mnemoscope.comparison.merging import RunSet, settings_of
 from mnemoscope.comparison.verdicts import all_verdicts
+from mnemoscope.core.identity import canonical_json
 from mnemoscope.core.ports import Embedder
+from mnemoscope.core.spec import parse_spec
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
-from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, SystemFacts
-from mnemoscope.evaluators.calibration.library import Calibrations, calibration_said
+from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, Scope, SystemFacts
 from mnemoscope.evaluators.judges.judge import Judge
 from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
+from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
 from mnemoscope.memory_backends.embedders import open_embedder
 from mnemoscope.memory_backends.embedders.cache import default_cache_dir
-from mnemoscope.runfile.rows import CellRow, StoredReply
+from mnemoscope.runfile.reader import RunReader
+from mnemoscope.runfile.rows import CellRow, StoredReply, SystemRow
 from mnemoscope.scenarios.records import Turn
 
 __all__ = ["RunMaterial"]
@@ -28,28 +31,30 @@ class RunMaterial:
 
     Args:
         runs: The files, open as long as the material is read.
-        calibrations: Of judges; None: those that come with the program.
+        scopes: The figures that tables show.
+        baseline: The system that the others are compared with; None: every pair.
+        statistics: The rules of tests.
         seed: Of all draws.
         resamples: Of bootstraps.
     """
 
     def __init__(
-        self, runs: RunSet, *, calibrations: Calibrations | None = None, seed: int = 0, resamples: int = 10_000
+        self,
+        runs: RunSet,
+        *,
+        scopes: tuple[Scope, ...] = (),
+        baseline: str | None = None,
+        statistics: StatisticsConfig = DEFAULT_STATISTICS,
+        seed: int = 0,
+        resamples: int = 10_000,
     ) -> None:
         self._runs, self.seed, self.resamples = runs, seed, resamples
-        self._calibrations = calibrations_of(()) if calibrations is None else calibrations
+        self.scopes, self.baseline, self.statistics = scopes, baseline, statistics
 
     @cached_property
     def systems(self) -> Mapping[str, SystemFacts]:
         """Systems by name, in the order asked for."""
-        return {
-            row.name: SystemFacts(row.name, row.memory, row.profile, row.evidence_class, row.privileged)
-            for row in self._runs.systems()
-        }
-
-    def calibration(self, metric: str, judge_key: str) -> str:
-        """What is known of a metric's judge: κ, or `uncalibrated` with κ of the tasks that it is asked."""
-        return calibration_said(*agreement_on(metric, judge_key, self._calibrations))
+        return {row.name: _system(row, self._runs.members_of(row.name)[0].run) for row in self._runs.systems()}
 
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that have verdicts, sorted."""
@@ -120,6 +125,19 @@ class RunMaterial:
                     _next_of_user(turns[probe.cut.seq :], probe.speaker),
                 )
         return found
+
+
+def _system(row: SystemRow, run: RunReader) -> SystemFacts:
+    """The seed of what was built is the memory model's own, else that of the run."""
+    settings, seed = settings_of(run), run.config.seed
+    model = parse_spec(run.config.memory_model) if run.config.memory_model else None
+    if model is not None and isinstance(own := model.kwargs.get("seed"), int):
+        others = {name: value for name, value in model.kwargs.items() if name != "seed"}
+        settings["memory_model"], seed = str(replace(model, kwargs=others)), own
+    else:
+        del settings["seed"]
+    facts = (row.memory, row.profile, row.evidence_class, row.privileged)
+    return SystemFacts(row.name, *facts, seed, canonical_json(settings))
 
 
 def _facts(row: CellRow, reply: StoredReply, system: str, judging: Usage, first_token_ms: float | None) -> CellFacts:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from mnemoscope.evaluators.analyses.analysis import Findings
-from mnemoscope.evaluators.calibration.library import Kappa, calibration_said
-from mnemoscope.evaluators.judges.question import Task
+from mnemoscope.evaluators.calibration.library import Kappa
+from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
+from mnemoscope.evaluators.statistics.equivalence import Equivalence
+from mnemoscope.evaluators.statistics.paired import smallest_p
 from mnemoscope.runfile.judging import Judgements
 from mnemoscope.runfile.rows import IMPORTED, SystemRow
 
@@ -125,8 +127,6 @@ class Figure:
     """Value minus that of `oracle` with the same profile and settings: what is still missing."""
     agreement: Kappa | None = None
     """Of the judge with people, on this metric; None: not calibrated."""
-    task_agreement: Mapping[Task, Kappa] = field(default_factory=dict)
-    """Where the metric is not calibrated, agreement on the tasks that it asks the judge, as far as measured."""
     flip_rate: float | None = None
     """Share of a judge's votes that went against its own majority, 0–1; None where it voted once."""
 
@@ -138,7 +138,7 @@ class Figure:
     @property
     def calibration(self) -> str:
         """What every table says beside a judge: κ with its interval and rows, or that there is none."""
-        return calibration_said(self.agreement, self.task_agreement)
+        return "uncalibrated" if self.agreement is None else str(self.agreement)
 
     @property
     def n_failed(self) -> int:
@@ -177,15 +177,9 @@ class Figure:
             "kappa_low": finite(self.agreement.low) if self.agreement else None,
             "kappa_high": finite(self.agreement.high) if self.agreement else None,
             "kappa_n": self.agreement.n if self.agreement else None,
-            "task_kappa": {task: _kappa(kappa) for task, kappa in self.task_agreement.items()},
             "kappa_cautions": list(self.agreement.cautions) if self.agreement else [],
             "evidence": self.evidence,
         }
-
-
-def _kappa(known: Kappa) -> dict[str, object]:
-    ends = {name: finite(value) for name, value in (("kappa", known.value), ("low", known.low), ("high", known.high))}
-    return {**ends, "n": known.n, "clusters": known.clusters, "cautions": list(known.cautions)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +200,7 @@ class PairFigure:
     p_clustered: float | None
     """By cluster: the one to believe."""
     p_adjusted: float | None
-    """`p_clustered` after Holm, over the pairs of the same metric and stratum; None for one cluster."""
+    """`p_clustered` corrected over the pairs of the same metric and stratum; None for one cluster."""
     test: str
     n: int
     clusters: int
@@ -216,6 +210,15 @@ class PairFigure:
     """False across evidence classes, for systems that read gold, and under unequal conditions."""
     flip_band: float | None = None
     """Difference that the judge's changes of mind alone could make of equal replies; None where it voted once."""
+    alpha: float = DEFAULT_STATISTICS.alpha
+    """Level of the tests."""
+    equivalence: Equivalence | None = None
+    """Whether the difference is shown to stay within the margin; None where the configuration sets none."""
+
+    @property
+    def p_floor(self) -> float | None:
+        """Smallest `p_clustered` that this many clusters allow; None for one, which tells nothing."""
+        return smallest_p(self.clusters) if self.clusters > 1 else None
 
     @property
     def is_within_flips(self) -> bool:
@@ -224,8 +227,8 @@ class PairFigure:
 
     @property
     def is_significant(self) -> bool:
-        """Whether a mark may be set: comparable, adjusted p below .05, and more than the judge's changes of mind."""
-        shown = self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+        """Whether a mark may be set: comparable, adjusted p below alpha, and more than the judge's changes of mind."""
+        shown = self.p_adjusted is not None and self.p_adjusted < self.alpha
         return self.comparable and shown and not self.is_within_flips
 
     def to_json(self) -> dict[str, object]:
@@ -247,11 +250,15 @@ class PairFigure:
             "n": self.n,
             "clusters": self.clusters,
             "mde": finite(self.mde),
+            "p_floor": finite(self.p_floor),
+            "equivalence": None if self.equivalence is None else _equivalence(self.equivalence),
             "flip_band": finite(self.flip_band),
         }
 
 
-SIGNIFICANT = 0.05
+def _equivalence(found: Equivalence) -> dict[str, object]:
+    numbers = {"margin": found.margin, "p": found.p, "low": found.low, "high": found.high}
+    return {"verdict": found.verdict, **{name: finite(value) for name, value in numbers.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +314,8 @@ class Comparison:
     analyses: tuple[Findings, ...] = ()
     judgements: Judgements | None = None
     """Of all judged metrics, whether shown or not; None where no metric is judged."""
+    statistics: StatisticsConfig = DEFAULT_STATISTICS
+    """The rules that tests followed."""
 
     @property
     def is_complete(self) -> bool:
@@ -326,6 +335,7 @@ class Comparison:
             "metrics": [figure.to_json() for figure in self.metrics],
             "pairs": [pair.to_json() for pair in self.pairs],
             "judgements": None if self.judgements is None else self.judgements.to_json(),
+            "statistics": self.statistics.model_dump(),
             "warnings": list(self.warnings),
             **({"analyses": [findings.to_json() for findings in self.analyses]} if self.analyses else {}),
         }

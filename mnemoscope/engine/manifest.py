@@ -65,8 +65,15 @@ def refuse_other_run(run: RunReader, manifest: Manifest, scenarios: Iterable[Pla
     Raises:
         OtherRunError: Something differs; the message says what, and nothing was changed.
     """
+    if unknown := sorted(manifest.keys.keys() - run.meta.keys.keys()):
+        raise OtherRunError(
+            f"{run.path} was begun by an earlier mnemoscope, which did not note its {', '.join(unknown)}: what is left "
+            "could be done otherwise than what is there, so it cannot be resumed. It can be compared, exported and "
+            "scored again as it is; to finish it, run it anew with another --out"
+        )
     changed = _changes(run.config.content_fields(), manifest.config.content_fields())
     changed += _changes({"version": run.meta.version}, {"version": manifest.version})
+    changed += _changes(run.config.statistics.model_dump(), manifest.config.statistics.model_dump())
     changed += _changes(run.meta.keys, manifest.keys)
     changed += _changes(_deciding(run.meta.packages), _deciding(manifest.packages))
     if not changed:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from mnemoscope.core.identity import ItemId, ProbeId
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.analyses.analysis import Findings, Value
-from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, SystemFacts
+from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, Scope, SystemFacts
 from mnemoscope.evaluators.judges.judge import Judge
 from mnemoscope.evaluators.rows import ScoreRow
+from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
 from mnemoscope.scenarios.records import Cut, Gold, GoldFact, MemoryRole, Probe, Style, Window
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
@@ -96,6 +97,10 @@ class Run:
     judge: Judge | None = None
     written: Mapping[str, Usage] = field(default_factory=dict)
     """System to what writing its memory cost."""
+    baseline: str | None = None
+    statistics: StatisticsConfig = DEFAULT_STATISTICS
+    built: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """System to the name under which it is the same system, and the seed of its run."""
 
     @property
     def systems(self) -> Mapping[str, SystemFacts]:
@@ -103,10 +108,15 @@ class Run:
         return {
             name: SystemFacts(name, memory, profile, "package", "oracle" in (memory, profile))
             for name, (memory, _, profile) in parts.items()
+        } | {
+            name: SystemFacts(name, same, "baseline", "package", False, seed)
+            for name, (same, seed) in self.built.items()
         }
 
-    def calibration(self, metric: str, judge_key: str) -> str:
-        return f"{metric} by {judge_key}: uncalibrated"
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        probes = frozenset((r.scenario_id, r.probe_id) for r in self.rows)
+        return tuple(Scope(metric, "", probes) for metric in self.metrics())
 
     def verdicts(self, *metrics: str) -> Iterator[ScoreRow]:
         return (r for r in self.rows if r.metric in metrics)
