@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mnemoscope.evaluators._tally import Cell, Row, collect
+from mnemoscope.evaluators.outcomes.assignment import ConditionPower, assignment_of, condition_power
 from mnemoscope.evaluators.outcomes.behaviour import (
     Changes,
     Rate,
@@ -22,7 +23,7 @@ from mnemoscope.evaluators.outcomes.length import LengthAdjusted, LengthRow, len
 from mnemoscope.evaluators.outcomes.records import SessionKey, SessionOutcome
 from mnemoscope.evaluators.outcomes.relation import Relation, relate
 from mnemoscope.evaluators.outcomes.satisfaction import WithinUser, within_user
-from mnemoscope.evaluators.statistics.randomisation import Randomisation, randomisation
+from mnemoscope.evaluators.statistics.randomisation import Randomisation
 
 __all__ = ["LENGTH_METRICS", "CellName", "LengthFigure", "OutcomeTable", "ProbeName", "outcome_table"]
 
@@ -59,6 +60,8 @@ class OutcomeTable:
     lengths: tuple[LengthFigure, ...]
     assignment: Randomisation | None
     """User × condition over the sessions of kept users; None where no session names a condition."""
+    power: ConditionPower | None
+    """Between the two smallest conditions; None where fewer than two have sessions enough."""
     sessions: int
     """In the outcomes."""
     unmatched: Mapping[str, int]
@@ -130,6 +133,7 @@ def outcome_table(
             ]
         if words is not None and metric in LENGTH_METRICS:
             lengths.append(LengthFigure(metric, judge, length_adjusted(_length_rows(cells, words, sessions))))
+    assignment = assignment_of(outcomes, satisfaction)
     moments = [moment for outcome in outcomes for moment in outcome.moments]
     known = {outcome.key for outcome in outcomes}
     unmatched = Counter(
@@ -149,18 +153,12 @@ def outcome_table(
         re_provisions=re_provisions(moments),
         uptake=uptake(moments),
         lengths=tuple(lengths),
-        assignment=_assignment(outcomes, satisfaction),
+        assignment=assignment,
+        power=condition_power(assignment),
         sessions=len(outcomes),
         unmatched=dict(+unmatched),
         warnings=_warnings(satisfaction, relations),
     )
-
-
-def _assignment(outcomes: Sequence[SessionOutcome], satisfaction: WithinUser) -> Randomisation | None:
-    """Over the users whose ratings are used; over all where nobody rated."""
-    kept = {key.user for key in satisfaction.z} or {outcome.user for outcome in outcomes}
-    drawn = [(o.user, o.condition) for o in outcomes if o.condition is not None and o.user in kept]
-    return randomisation([user for user, _ in drawn], [condition for _, condition in drawn]) if drawn else None
 
 
 def _by_system(

@@ -65,6 +65,12 @@ def _lines(table: OutcomeTable) -> list[str]:
     if table.assignment is not None and table.assignment.p is not None:
         found = table.assignment
         lines.append(f"user × condition: χ²({found.df}) = {found.statistic:.1f}, p = {found.p:.3f}")
+    if (power := table.power) is not None:
+        lines.append(
+            f"  d = {power.d:.2f} between the two smallest ({power.sessions[0]:,} and {power.sessions[1]:,} sessions): "
+            f"power {power.power * 100:.1f} %"
+            + (f"; 80 % takes {power.needed:,} sessions each" if power.needed is not None else "")
+        )
     lines += [_relation(relation) for relation in table.relations]
     for length in table.lengths:
         found_beta = length.adjusted

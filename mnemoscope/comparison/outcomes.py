@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mnemoscope.comparison.merging import RunSet, open_runs
+from mnemoscope.comparison.naming import refuse_unknown_metrics, written_metrics
 from mnemoscope.comparison.verdicts import all_verdicts
 from mnemoscope.evaluators.outcomes.reading import read_outcomes
 from mnemoscope.evaluators.outcomes.records import SessionKey, SessionOutcome
@@ -43,14 +44,18 @@ def outcomes_of_runs(
     Raises:
         DataError: The outcomes are not as their format says.
         RunFileError: A run file cannot be read.
+        UnknownNameError: A metric that no verdict is of; the nearest are listed.
     """
+    wanted = written_metrics(metrics)
     read = read_outcomes(Path(outcomes))
     with open_runs(paths) as runs:
+        verdicts = list(all_verdicts(runs))
+        refuse_unknown_metrics(wanted, (row.metric for row in verdicts))
         table = outcome_table(
-            all_verdicts(runs),
+            verdicts,
             sessions_of(runs, read),
             read,
-            metrics=metrics,
+            metrics=wanted,
             words=_words(runs),
             drop_users=drop_users,
             min_sd=min_sd,

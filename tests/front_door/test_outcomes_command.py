@@ -95,6 +95,24 @@ def test_the_command_prints_both_p_and_strict_json(
     assert {relation["outcome"] for relation in document["relations"]} == {"rating", "returned", "turns"}
 
 
+def test_a_metric_that_is_not_there_is_named_with_the_nearest(
+    logged: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["outcomes", *map(str, logged), "--metric", "labeled"]) == 2
+    said = capsys.readouterr()
+    assert "metric in these runs" in said.err and "labeled" in said.err and "nearest: labelled" in said.err
+    assert said.out == ""
+
+
+def test_what_conditions_could_have_shown_is_printed(
+    logged: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["outcomes", *map(str, logged), "--metric", "labelled"]) == 0
+    out = capsys.readouterr().out
+    assert "user × condition: χ²(3)" in out
+    assert "d = 0.10 between the two smallest (10 and 10 sessions): power 5.5 %; 80 % takes 1,571 sessions each" in out
+
+
 def test_a_bad_log_ends_with_2(logged: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = write(tmp_path, "bad.jsonl", [{"user": "ana", "session": 1, "date": "soon"}])
     assert main(["outcomes", str(logged[0]), str(bad)]) == 2
