@@ -1,6 +1,6 @@
 # Set-up and daily commands. Needs only Python 3.11+ and make; everything else goes into .venv.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint docs lock bench clean
+.PHONY: help install demo test test-all test-live lint docs lock bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,6 +30,10 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.core
 	@$(UV_PIP) install --quiet --require-hashes -r requirements/core.txt -r requirements/build.txt -r requirements/dev.txt
 	@touch $@
 
+$(VENV)/.local: requirements/local.txt $(VENV)/.dev
+	@$(UV_PIP) install --quiet --require-hashes -r requirements/local.txt
+	@touch $@
+
 install: $(VENV)/.dev ## Create .venv with everything needed to run, test and lint
 
 demo: $(VENV)/.core ## Compare seven memories on the bundled scenarios, offline; writes demo-out/report.html
@@ -41,6 +45,10 @@ test: $(VENV)/.dev ## Run the default tests (offline, under 10 minutes on 2 core
 test-all: $(VENV)/.dev ## Run the heavier tests too
 	@$(BIN)/python -m pytest -q -n 2 -m "not live" $(TESTS)
 
+test-live: $(VENV)/.local ## Run the tests that ask a real small model on this machine (the first time, 127 MB are downloaded)
+	@$(BIN)/mnemoscope model pull smollm2
+	@$(BIN)/python -m pytest -q -m live $(TESTS)
+
 lint: $(VENV)/.dev ## Format check, lint, types, layer rules
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
@@ -49,12 +57,15 @@ lint: $(VENV)/.dev ## Format check, lint, types, layer rules
 
 docs: $(VENV)/.core ## Write the pages that are made from docstrings
 	@$(BIN)/python -m mnemoscope.evaluators.metrics.page > docs/metrics.md
+	@$(BIN)/python -m mnemoscope.graphs.pages docs/architectures
 
 lock: $(VENV)/.build ## Resolve the dependencies again and write requirements/*.txt with hashes
 	@set -e; flags="--quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"; \
 	$(UV) pip compile $$flags pyproject.toml -o requirements/core.txt; \
 	$(UV) pip compile $$flags --group build -c requirements/core.txt -o requirements/build.txt; \
-	$(UV) pip compile $$flags --group dev -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
+	$(UV) pip compile $$flags --group dev -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt; \
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["local"], sep="\n")' \
+	| $(UV) pip compile $$flags --no-annotate -c requirements/core.txt - -o requirements/local.txt
 
 bench: $(VENV)/.dev ## Measure hot paths; prints ratios against a floor or a peer in the same run
 	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
