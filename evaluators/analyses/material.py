@@ -122,6 +122,9 @@ class Material(Protocol):
     def verdicts(self, *metrics: str) -> Iterator[ScoreRow]:
         """Verdicts of the named metrics, with a failure for every cell that should have one and has none."""
 
+    def calibration(self, metric: str, judge_key: str) -> str:
+        """What is known of a metric's judge: κ, or `uncalibrated` with κ of the tasks that it is asked."""
+
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that have verdicts, sorted."""
 

@@ -126,11 +126,12 @@ def compare_set(
     ceilings = gold_ceilings(runs)
     figures = list(with_ceilings(figures, ceilings))
     warned += ceiling_warnings(figures, ceilings)
-    figures = list(with_kappa(with_gaps(figures, systems), calibrations_of(calibrations)))
+    known = calibrations_of(calibrations)
+    figures = list(with_kappa(with_gaps(figures, systems), known))
     warned += [*stale_warnings(figures, calibrations), *caution_warnings(figures)]
     shown = tuple(dict.fromkeys(figure.metric for figure in figures)) if metrics is None else named
     scopes = _scopes(runs.probes(), figures, named, rows)
-    material = RunMaterial(runs, scopes=scopes, baseline=chosen, statistics=statistics)
+    material = RunMaterial(runs, scopes=scopes, baseline=chosen, statistics=statistics, calibrations=known)
     return Comparison(
         systems=systems,
         metrics=tuple(figures),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from mnemoscope.comparison.agreement import agreement_on, calibrations_of
 from mnemoscope.comparison.merging import RunSet, settings_of
 from mnemoscope.comparison.verdicts import all_verdicts
 from mnemoscope.core.identity import canonical_json
@@ -14,6 +15,7 @@ from mnemoscope.core.spec import parse_spec
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
 from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, Scope, SystemFacts
+from mnemoscope.evaluators.calibration.library import Calibrations, calibration_said
 from mnemoscope.evaluators.judges.judge import Judge
 from mnemoscope.evaluators.judges.registry import JudgePorts, open_judge
 from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
@@ -34,6 +36,7 @@ class RunMaterial:
         scopes: The figures that tables show.
         baseline: The system that the others are compared with; None: every pair.
         statistics: The rules of tests.
+        calibrations: Of judges; None: those that come with the program.
         seed: Of all draws.
         resamples: Of bootstraps.
     """
@@ -45,16 +48,22 @@ class RunMaterial:
         scopes: tuple[Scope, ...] = (),
         baseline: str | None = None,
         statistics: StatisticsConfig = DEFAULT_STATISTICS,
+        calibrations: Calibrations | None = None,
         seed: int = 0,
         resamples: int = 10_000,
     ) -> None:
         self._runs, self.seed, self.resamples = runs, seed, resamples
         self.scopes, self.baseline, self.statistics = scopes, baseline, statistics
+        self._calibrations = calibrations_of(()) if calibrations is None else calibrations
 
     @cached_property
     def systems(self) -> Mapping[str, SystemFacts]:
         """Systems by name, in the order asked for."""
         return {row.name: _system(row, self._runs.members_of(row.name)[0].run) for row in self._runs.systems()}
+
+    def calibration(self, metric: str, judge_key: str) -> str:
+        """What is known of a metric's judge: κ, or `uncalibrated` with κ of the tasks that it is asked."""
+        return calibration_said(*agreement_on(metric, judge_key, self._calibrations))
 
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that have verdicts, sorted."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from mnemoscope.evaluators.analyses.analysis import Findings
-from mnemoscope.evaluators.calibration.library import Kappa
+from mnemoscope.evaluators.calibration.library import Kappa, calibration_said
+from mnemoscope.evaluators.judges.question import Task
 from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
 from mnemoscope.evaluators.statistics.equivalence import Equivalence
 from mnemoscope.evaluators.statistics.paired import smallest_p
@@ -127,6 +128,8 @@ class Figure:
     """Value minus that of `oracle` with the same profile and settings: what is still missing."""
     agreement: Kappa | None = None
     """Of the judge with people, on this metric; None: not calibrated."""
+    task_agreement: Mapping[Task, Kappa] = field(default_factory=dict)
+    """Where the metric is not calibrated, agreement on the tasks that it asks the judge, as far as measured."""
     flip_rate: float | None = None
     """Share of a judge's votes that went against its own majority, 0–1; None where it voted once."""
 
@@ -138,7 +141,7 @@ class Figure:
     @property
     def calibration(self) -> str:
         """What every table says beside a judge: κ with its interval and rows, or that there is none."""
-        return "uncalibrated" if self.agreement is None else str(self.agreement)
+        return calibration_said(self.agreement, self.task_agreement)
 
     @property
     def n_failed(self) -> int:
@@ -177,9 +180,15 @@ class Figure:
             "kappa_low": finite(self.agreement.low) if self.agreement else None,
             "kappa_high": finite(self.agreement.high) if self.agreement else None,
             "kappa_n": self.agreement.n if self.agreement else None,
+            "task_kappa": {task: _kappa(kappa) for task, kappa in self.task_agreement.items()},
             "kappa_cautions": list(self.agreement.cautions) if self.agreement else [],
             "evidence": self.evidence,
         }
+
+
+def _kappa(known: Kappa) -> dict[str, object]:
+    ends = {name: finite(value) for name, value in (("kappa", known.value), ("low", known.low), ("high", known.high))}
+    return {**ends, "n": known.n, "clusters": known.clusters, "cautions": list(known.cautions)}
 
 
 @dataclass(frozen=True, slots=True)

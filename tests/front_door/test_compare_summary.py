@@ -25,7 +25,7 @@ from mnemoscope.runfile.writer import CellRecord
 METRIC_KEYS = [
     *("benchmark", "metric", "system", "stratum", "n_expected", "n_scored", "n_error", "n_invalid", "n_excluded"),
     *("value", "low", "high", "interval", "strict", "ceiling", "vs_none", "vs_oracle", "flip_rate", "clusters"),
-    *("judge_key", "kappa", "kappa_low", "kappa_high", "kappa_n", "kappa_cautions", "evidence"),
+    *("judge_key", "kappa", "kappa_low", "kappa_high", "kappa_n", "task_kappa", "kappa_cautions", "evidence"),
 ]
 PAIR_KEYS = [
     *("benchmark", "metric", "judge_key", "stratum", "a", "b", "delta", "low", "high", "p", "p_clustered"),
@@ -100,6 +100,7 @@ def test_every_row_says_who_is_in_it(run_file: Path) -> None:
     assert recall.judge_key and not recall.judged
     judged = next(f for f in figures if f.metric == "integration")
     assert judged.judged and judged.kappa is None
+    assert not judged.task_agreement, "nobody has measured this judge, which is not the bundled one"
 
 
 def test_failures_are_outside_the_mean_and_inside_the_strict_figure(run_file: Path) -> None:

@@ -118,6 +118,9 @@ class Run:
         probes = frozenset((r.scenario_id, r.probe_id) for r in self.rows)
         return tuple(Scope(metric, "", probes) for metric in self.metrics())
 
+    def calibration(self, metric: str, judge_key: str) -> str:
+        return f"{metric} by {judge_key}: uncalibrated"
+
     def verdicts(self, *metrics: str) -> Iterator[ScoreRow]:
         return (r for r in self.rows if r.metric in metrics)
 
