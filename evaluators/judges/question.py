@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
+
+from pydantic import ConfigDict
 
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.verdict import VerdictStatus
@@ -56,11 +58,15 @@ Task = Literal[
 """
 
 TASKS: tuple[Task, ...] = get_args(Task)
+_STRICT = ConfigDict(extra="forbid")
+"""How a question is read from a file (`rows.AnswerRow`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One fact that a judge is asked about, under the id by which its answer is joined."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     fact_id: str
     text: str
@@ -72,6 +78,8 @@ class Question:
 
     Equal questions get equal answers: they are asked once per evaluation.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     task: Task
     reply: str

@@ -84,9 +84,7 @@ class RecordedJudge:
                 f"{self._file} holds verdicts of several judges on task {row.task}; choose one with judge=: "
                 f"{_named(sorted({one, row.judge}))}"
             )
-        asked = row.question.question() if row.question is not None else None
-        sha = row.question_sha or (question_sha(asked) if asked is not None else "")
-        place = (sha, row.subject)
+        place = (row.asked_sha, row.subject)
         answer = Answer(
             row.label,
             _score(self._file, number, row),

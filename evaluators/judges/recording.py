@@ -93,11 +93,7 @@ def _written(file: Path) -> set[tuple[str, str, str]]:
         content = file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise ConfigError(f"cannot read judgements from {file}: {error.strerror}; name another file=") from error
-    found: set[tuple[str, str, str]] = set()
-    for _, row in read_rows(content, file):
-        if sha := row.question_sha or (question_sha(row.question.question()) if row.question else ""):
-            found.add((sha, row.judge, row.subject))
-    return found
+    return {(row.asked_sha, row.judge, row.subject) for _, row in read_rows(content, file)}
 
 
 def recording(judge: str, *, file: str) -> Callable[[JudgePorts], Judge]:

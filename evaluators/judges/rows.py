@@ -10,61 +10,20 @@ from pydantic import BaseModel, ConfigDict
 from mnemoscope.core.errors import DataError
 from mnemoscope.core.identity import canonical_json, sha256_of
 from mnemoscope.evaluators.json_lines import json_lines
-from mnemoscope.evaluators.judges.question import Answer, Fact, Question, Task
+from mnemoscope.evaluators.judges.question import Answer, Question, Task
 from mnemoscope.evaluators.verdict import VerdictStatus
 
-__all__ = ["AnswerRow", "AskedQuestion", "answer_rows", "question_sha", "read_rows"]
+__all__ = ["AnswerRow", "answer_rows", "question_sha", "read_rows"]
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class AskedFact(_Row):
-    """One fact of a question."""
-
-    fact_id: str
-    """The id under which its answer is joined."""
-    text: str
-    """The fact."""
-
-
-class AskedQuestion(_Row):
-    """A question in full, as `Question` has it, so that people can read and label it."""
-
-    task: Task
-    """What is judged."""
-    reply: str
-    """The visible reply."""
-    utterance: str = ""
-    """What the reply answers."""
-    speaker: str = ""
-    """Who said the utterance."""
-    facts: tuple[AskedFact, ...] = ()
-    """The facts asked about."""
-    expected: str = ""
-    """What should be said or recalled."""
-    premise: str = ""
-    """What the user asserts wrongly."""
-    context: str = ""
-    """The memory block."""
-    rubric: str = ""
-    """What is asked of the reply."""
-    other: str = ""
-    """The second reply of a pair."""
-
-    def question(self) -> Question:
-        """The question that a judge is asked."""
-        fields = self.model_dump(exclude={"facts"})
-        return Question(**fields, facts=tuple(Fact(fact.fact_id, fact.text) for fact in self.facts))
-
-
-class AnswerRow(_Row):
+class AnswerRow(BaseModel):
     """One answer about one subject of one question."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question_sha: str | None = None
     """`question_sha` of the question; or give the question itself."""
-    question: AskedQuestion | None = None
+    question: Question | None = None
     """The question in full; the first row of each question is enough, and none is needed beside the hash."""
     task: Task
     """What is judged."""
@@ -91,6 +50,11 @@ class AnswerRow(_Row):
     id: str = ""
     """The writer's own name for the row; not read."""
 
+    @property
+    def asked_sha(self) -> str:
+        """The hash of the question that it answers; empty where neither question nor hash is given."""
+        return self.question_sha or (question_sha(self.question) if self.question is not None else "")
+
 
 def question_sha(question: Question) -> str:
     """sha256 of everything that a judge sees: equal questions, and only these, have one hash."""
@@ -109,23 +73,10 @@ def answer_rows(question: Question, answers: Sequence[Answer]) -> Iterator[Answe
         answers: All answers to it.
     """
     sha = question_sha(question)
-    facts = tuple(AskedFact(fact_id=fact.fact_id, text=fact.text) for fact in question.facts)
-    asked = AskedQuestion(
-        task=question.task,
-        reply=question.reply,
-        utterance=question.utterance,
-        speaker=question.speaker,
-        facts=facts,
-        expected=question.expected,
-        premise=question.premise,
-        context=question.context,
-        rubric=question.rubric,
-        other=question.other,
-    )
     for place, answer in enumerate(answers):
         yield AnswerRow(
             question_sha=sha,
-            question=asked if place == 0 else None,
+            question=question if place == 0 else None,
             task=question.task,
             subject=answer.subject,
             label=answer.label,
@@ -162,7 +113,7 @@ def _check(row: AnswerRow, number: int, file: Path) -> None:
         fix = "give the question in full, or the hash that `recording` wrote"
         raise DataError("a row without a question", file=file, record=place, field="question_sha", fix=fix)
     if row.question is not None:
-        sha = question_sha(row.question.question())
+        sha = question_sha(row.question)
         if row.question.task != row.task or row.question_sha not in (None, sha):
             raise DataError(
                 "question and row do not fit", file=file, record=place, field="question_sha", seen=row.question_sha,
