@@ -25,6 +25,10 @@ def said(clause: str) -> list[tuple[str, str, str, bool]]:
         ("I have been working at Acme for 3 years", ("Amy", "works-at", "Acme", False)),
         ("I quit my job at Acme", ("Amy", "works-at", "Acme", True)),
         ("I'm a nurse at the clinic", ("Amy", "works-as", "nurse", False)),
+        ("I became a pilot", ("Amy", "works-as", "pilot", False)),
+        ("I'm not a teacher any more", ("Amy", "works-as", "teacher", True)),
+        ("I work for the city", ("Amy", "works-at", "the city", False)),
+        ("I'm originally from Norway", ("Amy", "from", "Norway", False)),
         ("My birthday is May 5", ("Amy", "birthday", "May 5", False)),
         ("I'm married to Lee", ("Amy", "married-to", "Lee", False)),
         ("I got divorced", ("Amy", "married-to", "", True)),
@@ -87,7 +91,16 @@ def test_a_clause_may_fill_several_slots_of_several_people() -> None:
         *("If I lived in Rome I'd sing", "I would like to live in Rome", "Pretend I live in Rome", "如果我住在上海"),
         *("You live in Oslo?", "你住在成都吗", "I was living in Rome", "我以前住在上海", "I have never lived in Oslo"),
         *("she lives in Rome", "他住在广州", "I love you", "I love how you sing", "I moved on to better things"),
-        *("I bought cat food", "I have to feed cats", "Their love helped", "Events like these help", "I'm so happy"),
+        *(
+            "I bought cat food",
+            "I have to feed cats",
+            "Their love helped",
+            "Events like these help",
+            "As a nurse I know pain",
+            "Being a coach is fun",
+            "I'm so happy",
+        ),
+        *("Use it well and work with care", "We met a stranger and a painter", "I'm a shout away", "Here's a reminder"),
     ],
 )
 def test_what_states_nothing_fills_nothing(clause: str) -> None:

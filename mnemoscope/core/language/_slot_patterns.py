@@ -47,7 +47,7 @@ HYPOTHETICAL = regex.compile(
     r"|如果|要是|假如|假装|希望|也许|可能|差点",
     regex.IGNORECASE,
 )
-"""Before the subject: nothing is stated."""
+"""From here on nothing is stated."""
 
 VALUE_END = regex.compile(
     r"[,.;:!?()\n…–—]|-\s|\s-|\s(?:and\s+(?:i|we|you|he|she|they|it|my|have|had|am|was|got|then|now|just|also|\p{L}+ed"
@@ -87,6 +87,7 @@ ENGLISH_HEAD = regex.compile(
 )
 """A subject and what stands between it and its predicate: adverbs, auxiliaries, negation."""
 
+_BE = rf"(?<=(?:['’](?:m|re|s)|\b(?:am|are|is|not|longer|be|been|{_ADVERB}))\s)"
 BARE = regex.compile(
     r"(?:live|work|like|love|enjoy|adore|hate|dislike|prefer|own|keep|plan|intend|study|major|have|come|going)\b",
     regex.IGNORECASE,
@@ -107,7 +108,10 @@ _QUALIFIER = r"(?:(?!(?:to|by|been|seen|with|for|the|at)\b)\p{L}+\s+){0,2}?"
 _NOT_FOR = r"(?!['’]|\s+(?:food|toys?|beds?|litter|trees?|person|people|lovers?|shows?|parks?|shelters?|sitters?|treats?|allerg\p{L}+|books?|clothes|room)\b)"
 _WORKER = (
     r"(?:nurse|chef|cook|coach|pilot|judge|clerk|guide|student|consultant|assistant|accountant|architect|mechanic|vet"
-    r"|freelance|analyst|librarian|plumber|barista|midwife|surgeon|model|priest|therapist|(?!(?:nev|ev|rath|aft|und|ov)er\b)"
+    r"|freelance|analyst|librarian|plumber|barista|midwife|surgeon|model|priest|therapist|(?!(?:\p{L}*ever|rather|after|under|over|better|other|another|matter|reminder|sucker|stranger|minor|lover|sister"
+    r"|brother|mother|father|daughter|partner|beginner|member|winner|dinner|summer|weather|computer|instant|important"
+    r"|different|\p{L}+ier)\b)"
+    r""
     r"\p{L}{2,}(?:er|or|ist|ian|ant))"
 )
 
@@ -122,15 +126,16 @@ ENGLISH: tuple[Predicate, ...] = (
         "lives-in",
         rf"(?:moved|relocated)\s+(?:back\s+|over\s+|out\s+|here\s+)?(?:from\s+[^\n]+?\s+)?to\s+(?!tears\b){_PLACE}",
     ),
-    _english("works-at", rf"(?:work(?:s|ing)?|employed)\s+(?:at|for|with)\s+{_REST}"),
+    _english("works-at", rf"(?:work(?:s|ing)?|employed)\s+at\s+{_REST}"),
+    _english("works-at", rf"(?:work(?:s|ing)?|employed)\s+for\s+{_PLACE}"),
     _english("works-at", rf"(?:got|started|took|landed)\s+an?\s+(?:new\s+)?(?:job|position)\s+(?:at|with)\s+{_REST}"),
     _english("works-at", r"(?:quit|left|lost|resigned\s+from)\s+(?:my|our|your|the|his|her|their)\s+(?:old\s+)?(?:job|position)(?:\s+at\s+(?P<value>[^\n]+))?", ends=True),
     _english("works-as", rf"(?:work(?:s|ing)?|employed)\s+as\s+(?:an?\s+)?{_REST}"),
-    _english("works-as", rf"(?:became\s+)?(?:an?\s+)(?P<value>(?:\p{{L}}+\s+){{0,2}}{_WORKER}\b)"),
+    _english("works-as", rf"(?:{_BE}|(?:became|become)\s+)an?\s+(?P<value>(?:\p{{L}}+\s+){{0,2}}{_WORKER})(?=\s*(?:$|[,.;:!–—-]|(?:in|at|for|with|by|now|and|from|on|here|any\s?more)\b)){_OVER}"),
     _english("works-as", r"(?:retired|got\s+laid\s+off|got\s+fired)\b", ends=True),
-    _english("studies", rf"(?:study(?:ing)?|studies|major(?:s|ing)?\s+in)\s+{_REST}"),
+    _english("studies", rf"(?:study(?:ing)?|studies|major(?:s|ing)?\s+in)\s+(?!(?:a\s+lot|really|real|very|so|hard|for|at|in|with|are|is|and)\b){_REST}"),
     _english("birthday", rf"born\s+on\s+{_REST}"),
-    _english("from", rf"(?:come\s+|comes\s+)?(?:originally\s+)?from\s+{_PLACE}"),
+    _english("from", rf"(?:{_BE}|comes?\s+)(?:originally\s+)?from\s+{_PLACE}"),
     _english("from", rf"(?:born|grew\s+up)\s+in\s+{_PLACE}"),
     _english("married-to", r"(?:got\s+)?married\s+(?:to\s+)?(?!(?:in|on|at|for|with|last|next|now)\b)(?P<value>(?-i:\p{Lu}\p{L}+(?:\s\p{Lu}\p{L}+)?))"),
     _english("married-to", r"(?:got\s+)?(?:divorced|separated)\b(?:\s+from\s+(?P<value>[^\n]+))?", ends=True),

@@ -81,7 +81,7 @@ def keyphrases(text: str, *, limit: int, corpus: Corpus | None = None) -> tuple[
 
     Example:
         >>> keyphrases("I adopted a rescue greyhound in Bergen.", limit=2)
-        ('rescue greyhound', 'Bergen')
+        ('Bergen', 'rescue greyhound')
     """
     frequencies = corpus or Corpus()
     runs = list(_runs(text))

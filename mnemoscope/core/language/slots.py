@@ -68,9 +68,11 @@ def slot_facts(clause: str, *, speaker: str, addressee: str | None = None) -> tu
     """
     if clause.rstrip().endswith(("?", "？", "吗", "呢")):
         return ()
-    found = [*_english(clause, speaker, addressee)]
+    doubt = HYPOTHETICAL.search(clause)
+    stated = doubt.start() if doubt else len(clause)
+    found = [*_english(clause, stated, speaker, addressee)]
     if has_unspaced_script(clause):
-        found += _chinese(clause, speaker, addressee)
+        found += _chinese(clause, stated, speaker, addressee)
     return tuple(fact for _, fact in dict.fromkeys(sorted(found, key=lambda item: item[0])))
 
 
@@ -105,20 +107,18 @@ def slot_conflict(old: SlotFact, new: SlotFact) -> SlotConflict:
 _Placed = tuple[int, SlotFact]
 
 
-def _english(clause: str, speaker: str, addressee: str | None) -> Iterator[_Placed]:
-    last: str | None = None
-    for head in ENGLISH_HEAD.finditer(clause):
-        if HYPOTHETICAL.search(clause, 0, head.start()):
-            continue
-        subject = _english_subject(head, speaker, addressee) if head["carried"] is None else last
-        last = subject
-        if subject is None or head["past"] or (head["name"] and not head["plain"] and BARE.match(clause, head.end())):
+def _english(clause: str, stated: int, speaker: str, addressee: str | None) -> Iterator[_Placed]:
+    last, named = None, False
+    for head in ENGLISH_HEAD.finditer(clause, 0, stated):
+        if head["carried"] is None:
+            last, named = _english_subject(head, speaker, addressee), head["name"] is not None
+        if last is None or head["past"] or (named and not head["plain"] and BARE.match(clause, head.end())):
             continue
         negated = any(head[mark] is not None for mark in ("never", "over"))
-        yield from _read(ENGLISH, clause, head.end(), subject, negated, plain=head["plain"] is not None)
-    for head in OWNER_HEAD.finditer(clause):
+        yield from _read(ENGLISH, clause, head.end(), last, negated, plain=head["plain"] is not None)
+    for head in OWNER_HEAD.finditer(clause, 0, stated):
         subject = _owner(head, speaker, addressee)
-        if subject is not None and not HYPOTHETICAL.search(clause, 0, head.start()):
+        if subject is not None:
             yield from _read(OWNED, clause, head.end(), subject, False, plain=False)
 
 
@@ -128,7 +128,10 @@ def _english_subject(head: regex.Match[str], speaker: str, addressee: str | None
         return None if owner is None else f"{owner}'s {head['relation'].lower()}"
     if head["first"]:
         return speaker
-    return addressee if head["second"] else head["name"]
+    if head["second"]:
+        return addressee
+    name = str(head["name"])
+    return name if content_tokens(name) and not name.endswith(("ing", "ly")) else None
 
 
 def _owner(match: regex.Match[str], speaker: str, addressee: str | None) -> str | None:
@@ -138,11 +141,9 @@ def _owner(match: regex.Match[str], speaker: str, addressee: str | None) -> str 
     return addressee if owner == "your" else match["owner"].rstrip("s").rstrip("'’")
 
 
-def _chinese(clause: str, speaker: str, addressee: str | None) -> Iterator[_Placed]:
+def _chinese(clause: str, stated: int, speaker: str, addressee: str | None) -> Iterator[_Placed]:
     last: str | None = speaker
-    for head in CHINESE_HEAD.finditer(clause):
-        if HYPOTHETICAL.search(clause, 0, head.start()):
-            continue
+    for head in CHINESE_HEAD.finditer(clause, 0, stated):
         if head["who"]:
             person = speaker if head["who"][0] in "我咱" else addressee if head["who"][0] in "你您" else None
             last = f"{person}的{head['relation']}" if head["relation"] and person else person
