@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -17,7 +18,7 @@ from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.contracts.contract import Contract
 
-__all__ = ["Answer", "ask", "in_hand", "planned_call"]
+__all__ = ["Answer", "answering", "ask", "in_hand", "planned_call"]
 
 Given = TypeVar("Given")
 Value = TypeVar("Value")
@@ -60,21 +61,28 @@ async def ask(contract: Contract[Given, Value], given: Given, mode: Mode, model:
         return Answer(reading.value, reading.rejected)
     if model is None:
         raise ConfigError(f"{contract.name} asks a model and there is none; add --memory-model or --model")
-    token = _IN_HAND.set((contract, given))
-    try:
+    with answering(contract, given):
         completion = await model.complete(
             [Message("system", contract.instruction), Message("user", _DATA.format(shown=contract.show(given)))],
             phase=contract.phase,
             schema=contract.titled,
             max_tokens=contract.max_tokens,
         )
-    finally:
-        _IN_HAND.reset(token)
     value, problem = _decoded(completion.text, contract.schema)
     if value is None:
         return Answer(None, 1, problem)
     reading = contract.read(value, given)
     return Answer(reading.value, reading.rejected)
+
+
+@contextmanager
+def answering(contract: Contract[Given, Value], given: Given) -> Iterator[None]:
+    """Inside the block a model is answering this contract, which `in_hand` tells those that answer by its rule."""
+    token = _IN_HAND.set((contract, given))
+    try:
+        yield
+    finally:
+        _IN_HAND.reset(token)
 
 
 def in_hand() -> tuple[Contract[Any, Any], Any] | None:

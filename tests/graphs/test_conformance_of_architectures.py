@@ -33,6 +33,8 @@ EXPECTED = {
     "lc(share=25,summary=true)": NO_EMBEDDER | {"C24"},
     "rag": NO_MODEL,
     "rag(share=25,summary=true)": NO_MODEL | {"C24"},
+    "mem0": NO_MODEL,
+    "mem0(infer=true)": set(),
 }
 
 
