@@ -9,7 +9,11 @@ from typing import NamedTuple
 from mnemoscope.evaluators.statistics.agreement import Agreement, cohen
 from mnemoscope.evaluators.statistics.paired import McNemarPair, mcnemar_pair
 
-__all__ = ["AuditRow", "Change", "Item", "Judged", "Scoring", "audit"]
+__all__ = ["METRICS_DIFFER", "AuditRow", "Change", "Item", "Judged", "Scoring", "audit"]
+
+
+METRICS_DIFFER = " → "
+"""Stands between two names where an audit compares two metrics."""
 
 
 class Item(NamedTuple):
@@ -149,7 +153,7 @@ def _row(
         else None
     )
     return AuditRow(
-        metric=first.metric if first.metric == second.metric else f"{first.metric} → {second.metric}",
+        metric=first.metric if first.metric == second.metric else f"{first.metric}{METRICS_DIFFER}{second.metric}",
         system=system,
         first=first.name,
         second=second.name,

@@ -12,10 +12,7 @@ import typer
 from mnemoscope.cli.output import JsonFlag, emit_json, note, show
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from mnemoscope.engine.tools import Tools
-    from mnemoscope.evaluators.calibration.auditing import AuditRow
     from mnemoscope.evaluators.calibration.record import Calibration
     from mnemoscope.evaluators.judges.judge import Judge
     from mnemoscope.evaluators.judges.registry import JudgePorts
@@ -25,7 +22,6 @@ __all__ = ["app"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Who judges replies: list, calibrate on labels, audit."
 )
-_CHANGES_SHOWN = 5
 
 Model = Annotated[str | None, typer.Option("--judge-model", help="The model that judges.")]
 Cache = Annotated[str | None, typer.Option(help="Folder of the caches, or none.")]
@@ -129,6 +125,9 @@ def audit(
         list[str] | None, typer.Option("--metric", help="Only this; repeatable. Default: all that two judges share.")
     ] = None,
     across: Annotated[bool, typer.Option("--across", help="Compare all keys that the files hold.")] = False,
+    examples: Annotated[
+        int, typer.Option("--examples", min=0, help="Changed verdicts of each row to print with reply and quotes.")
+    ] = 2,
     judge_model: Model = None,
     cache: Cache = None,
     as_json: JsonFlag = False,
@@ -138,19 +137,24 @@ def audit(
     Verdicts of different judge keys are never compared unless they are named here, or --across is given.
     """
     from mnemoscope.comparison.auditing import audit_runs
+    from mnemoscope.comparison.changes import shown_changes
 
     judges = [_keys(runs, name, tuple(metric or ()), judge_model, cache) for name in judge or []]
     rows = audit_runs(runs, judges=judges, metrics=tuple(metric or ()), across=across)
+    shown = shown_changes(runs, rows, examples)
     if as_json:
-        emit_json({"audit": [row.to_json() for row in rows]})
+        audited = [
+            {**row.to_json(), "examples": [one.to_json() for one in changes]}
+            for row, changes in zip(rows, shown, strict=True)
+        ]
+        emit_json({"audit": audited})
         return
-    show(_audit_table(rows))
-    for row in rows:
-        for change in row.changes[:_CHANGES_SHOWN]:
-            where = " ".join((row.metric, change.item.system, change.item.probe_id, change.item.subject))
-            show(f"{where}: {change.before.label} → {change.after.label}")
-        if len(row.changes) > _CHANGES_SHOWN:
-            show(f"{row.metric} {row.system}: {len(row.changes) - _CHANGES_SHOWN} more; --json has all")
+    from mnemoscope.cli.judge_audit import audit_table, change_lines
+
+    show(audit_table(rows))
+    for row, changes in zip(rows, shown, strict=True):
+        for line in change_lines(row, changes):
+            show(line)
 
 
 def _tools(judge: str, judge_model: str | None, embedder: str, cache: str | None) -> Tools:
@@ -199,35 +203,3 @@ def _keys(
     if stop.requested:
         raise typer.Exit({"budget": 3, "interrupt": 130, "terminate": 143}[stop.reason or "interrupt"])
     return sorted(keys)
-
-
-def _audit_table(rows: Sequence[AuditRow]) -> RenderableType:
-    from mnemoscope.cli.tables import plain_table
-
-    keys = list(dict.fromkeys(name for row in rows for name in (row.first, row.second)))
-    letters = {key: chr(ord("A") + place) if place < 26 else f"#{place}" for place, key in enumerate(keys)}
-    table = plain_table(
-        "the same replies under two scorings",
-        "\n".join(f"{letter}: {key}" for key, letter in letters.items())
-        + "\np: McNemar, exact; by cluster: all flips of whole clusters",
-    )
-    heads = ("metric", "system", "from", "to", "n", "first", "second", "1→0", "0→1", "p", "by cluster", "κ")
-    for name in heads:
-        table.add_column(name, justify="left" if name in ("metric", "system") else "right")
-    for row in rows:
-        pair, agreed = row.pair, row.agreement
-        table.add_row(
-            row.metric,
-            row.system,
-            letters[row.first],
-            letters[row.second],
-            str(row.n),
-            "–" if row.value_first is None else f"{row.value_first:.3f}",
-            "–" if row.value_second is None else f"{row.value_second:.3f}",
-            "–" if pair is None else str(pair.n10),
-            "–" if pair is None else str(pair.n01),
-            "–" if pair is None or pair.p is None else f"{pair.p:.2g}",
-            "–" if pair is None or pair.p_clustered is None else f"{pair.p_clustered:.2g}",
-            "–" if agreed is None or agreed.kappa is None else f"{agreed.kappa:.2f}",
-        )
-    return table

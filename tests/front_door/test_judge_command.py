@@ -226,6 +226,10 @@ def test_the_two_released_scorings_of_the_same_replies(
     assert (natural["n"], natural["n10"], natural["n01"]) == (72, lost, gained)
     assert natural["p"] < 1e-4 and natural["p_clustered"] < 1e-4
     assert len(natural["changes"]) == lost + gained
+    assert {example["reply"] for example in natural["examples"]} == {None}, "these files hold no replies"
+    assert main(["judge", "audit", *runs, "--across"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80 and "the reply was not imported" in out
     assert rows["direct-qa"]["n"] == rows["reference"]["n"] == 316
 
 
@@ -242,6 +246,46 @@ def test_an_audit_of_other_replies_is_refused(
     assert (row["n10"], row["n01"], row["changes"]) == (0, 0, [])
     assert main(["judge", "audit", str(one), str(other), "--across"]) == 2
     assert "does not say the same" in capsys.readouterr().err
+
+
+QUOTING = """
+from mnemoscope.evaluators.judges.question import Answer
+
+
+class Grudging:
+    name = "grudging"
+
+    def key(self, task):
+        return "grudging-1" if task == "answer" else ""
+
+    async def judge(self, question):
+        return (Answer("wrong", 0.0, quote=question.reply[:12], judge_key="grudging-1"),)
+"""
+
+
+def test_an_audit_shows_the_reply_both_labels_and_both_quotes(
+    config: Configure, do_run: DoRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = do_run(config(scenarios=("demo",), architectures=("bm25",), profiles=("baseline",), limit=20)).path
+    (tmp_path / "grudging.py").write_text(QUOTING, encoding="utf-8")
+    judges = ["--judge", "offline", "--judge", f"{tmp_path / 'grudging.py'}:Grudging"]
+    audit = ["judge", "audit", str(run), *judges, "--metric", "answer"]
+    assert main([*audit, "--examples", "1", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["audit"]
+    (example,) = row["examples"]
+    assert row["n10"] > 1 and (example["before"]["label"], example["after"]["label"]) == ("right", "wrong")
+    assert example["reply"].startswith(example["after"]["quote"])
+    assert main([*audit, "--examples", "1"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.count("reply: “") == 1 and f"{row['n10'] - 1} more" in out
+    said = " ".join(out.split())
+    assert "right: quotes" in said and f"→ wrong: quotes “{example['after']['quote'].strip()}”" in said
+    assert main([*audit, "--examples", "0"]) == 0
+    assert "reply: “" not in capsys.readouterr().out
+    assert main([*audit, "--examples", "0", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["audit"]
+    assert row["examples"] == [] and len(row["changes"]) == row["n10"]
 
 
 def test_an_audit_of_two_judges_by_name_judges_what_is_missing(
