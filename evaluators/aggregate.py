@@ -186,7 +186,7 @@ class _Group:
             n_invalid=invalid,
             n_excluded=dict(sorted(Counter(c.label for c in cells if c.status == "not_applicable").items())),
             value=_round(total / len(values)) if values else None,
-            value_strict=_round((total + worst * failed) / (len(values) + failed)) if values or failed else None,
+            strict=_round((total + worst * failed) / (len(values) + failed)) if values or failed else None,
             low=_round(interval.low),
             high=_round(interval.high),
             interval=interval.method or (interval.reason or ""),
@@ -305,7 +305,7 @@ def _macro_rows(
             replace(
                 whole,
                 value=_round(value),
-                value_strict=_round(mean_of([part.value_strict for part in parts])) if every else None,
+                strict=_round(mean_of([part.strict for part in parts])) if every else None,
                 low=_round(interval.low) if value is not None else None,
                 high=_round(interval.high) if value is not None else None,
                 interval=(interval.method or interval.reason or "") if value is not None else "a category has no score",

@@ -39,10 +39,7 @@ class ProbeFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One figure of one judge.
-
-    `value` is over scored cells; `value_strict` counts failed and invalid ones as 0 or, where lower is better, 1.
-    """
+    """One metric of one system in one stratum by one judge, with everybody who is in it and who is not."""
 
     metric: str
     system: str
@@ -56,9 +53,12 @@ class MetricRow:
     n_excluded: Mapping[str, int]
     """Reason to number."""
     value: float | None
-    value_strict: float | None
+    """Mean of the scored, 0–1; None where nothing was scored."""
+    strict: float | None
+    """The same with every failed or invalid cell as 0 or, where lower is better, 1."""
     low: float | None
     high: float | None
+    """Ends of the 95 % interval."""
     interval: str
     """`cluster-bootstrap`, `wilson` (independent rows, or all 0 or all 1), or why there is none."""
     clusters: int
@@ -81,7 +81,7 @@ class PairRow:
     p: float | None
     """Unclustered: McNemar's exact test, or a paired t test."""
     p_clustered: float | None
-    """Sign flips of whole clusters."""
+    """Sign flips of whole clusters: the one to believe."""
     p_adjusted: float | None
     """`p_clustered` corrected over the pairs of one metric and stratum; None for one cluster, which tells nothing."""
     test: str

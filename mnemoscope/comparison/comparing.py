@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mnemoscope.comparison.agreement import calibrations_of, caution_warnings, stale_warnings, with_kappa
 from mnemoscope.comparison.caveats import caveats
@@ -214,26 +215,11 @@ def _is_kept(stratum: str, kept: str | None) -> bool:
 
 
 def _figure(row: MetricRow, benchmark: str) -> Figure:
-    return Figure(
-        metric=row.metric,
-        system=row.system,
-        stratum=row.stratum,
-        benchmark=benchmark,
-        n_expected=row.n_expected,
-        n_scored=row.n_scored,
-        n_error=row.n_error,
-        n_invalid=row.n_invalid,
-        n_excluded=row.n_excluded,
-        value=row.value,
-        low=row.low,
-        high=row.high,
-        strict=row.value_strict,
-        clusters=row.clusters,
-        judge_key=row.judge_key,
-        evidence=row.evidence,
-        judged=is_judged(row.metric, row.judge_key),
-        interval=row.interval,
-    )
+    return Figure(**_fields(row), benchmark=benchmark, judged=is_judged(row.metric, row.judge_key))
+
+
+def _fields(row: MetricRow | PairRow) -> dict[str, Any]:
+    return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
 def _pairs(
@@ -252,22 +238,8 @@ def _pairs(
 
     return [
         PairFigure(
-            metric=row.metric,
-            stratum=row.stratum,
+            **_fields(row),
             benchmark=benchmark,
-            judge_key=row.judge_key,
-            a=row.a,
-            b=row.b,
-            delta=row.delta,
-            low=row.low,
-            high=row.high,
-            p=row.p,
-            p_clustered=row.p_clustered,
-            p_adjusted=row.p_adjusted,
-            test=row.test,
-            n=row.n,
-            clusters=row.clusters,
-            mde=row.mde,
             comparable=fair[frozenset((row.a, row.b))]
             and abs(share(row, row.a) - share(row, row.b)) <= ERROR_SHARE_GAP,
             alpha=statistics.alpha,

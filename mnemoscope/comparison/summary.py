@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from mnemoscope.evaluators.analyses.analysis import Findings
 from mnemoscope.evaluators.calibration.library import Kappa, calibration_said
 from mnemoscope.evaluators.judges.question import Task
+from mnemoscope.evaluators.rows import MetricRow, PairRow
 from mnemoscope.evaluators.statistics.config import DEFAULT_STATISTICS, StatisticsConfig
 from mnemoscope.evaluators.statistics.equivalence import Equivalence
 from mnemoscope.evaluators.statistics.paired import smallest_p
@@ -91,35 +92,13 @@ class SystemView:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One metric of one system in one stratum, with everybody who is in it and who is not."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure(MetricRow):
+    """A metric's row with what must be said beside it."""
 
-    metric: str
-    system: str
-    stratum: str
     benchmark: str
-    n_expected: int
-    n_scored: int
-    n_error: Mapping[str, int]
-    """Cause to number."""
-    n_invalid: int
-    n_excluded: Mapping[str, int]
-    """Reason to number."""
-    value: float | None
-    """Mean of the scored, 0–1; None where nothing was scored."""
-    low: float | None
-    high: float | None
-    """Ends of the 95 % interval."""
-    strict: float | None
-    """The same with every failed or invalid cell as 0 or, where lower is better, 1."""
-    clusters: int
-    judge_key: str
-    evidence: str
     judged: bool
     """Whether a judge read texts; False where ids or a published formula decide, so that no calibration is due."""
-    interval: str = ""
-    """How the interval was made, or why there is none."""
     ceiling: float | None = None
     """The most that a right reply can score, where an overlay shows that the gold scored against is partly wrong."""
     vs_none: float | None = None
@@ -191,30 +170,11 @@ def _kappa(known: Kappa) -> dict[str, object]:
     return {**ends, "n": known.n, "clusters": known.clusters, "cautions": list(known.cautions)}
 
 
-@dataclass(frozen=True, slots=True)
-class PairFigure:
-    """Two systems on the same probes: `a` minus `b`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairFigure(PairRow):
+    """A pair's row with what decides whether a mark may be set."""
 
-    metric: str
-    stratum: str
     benchmark: str
-    judge_key: str
-    a: str
-    b: str
-    delta: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    """Probe by probe, clusters ignored."""
-    p_clustered: float | None
-    """By cluster: the one to believe."""
-    p_adjusted: float | None
-    """`p_clustered` corrected over the pairs of the same metric and stratum; None for one cluster."""
-    test: str
-    n: int
-    clusters: int
-    mde: float | None
-    """Smallest difference that this many clusters could show with 80 % power."""
     comparable: bool
     """False across evidence classes, for systems that read gold, and under unequal conditions."""
     flip_band: float | None = None

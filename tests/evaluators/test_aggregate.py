@@ -49,7 +49,7 @@ def test_errors_stay_in_the_strict_denominator(case_dir: Callable[[str], Path]) 
     figure = the(found.metrics)
     assert (figure.n_expected, figure.n_scored) == (expected["n_total"], expected["n_scored"])
     assert round(figure.value or 0, 4) == expected["accuracy_on_scored"]
-    assert figure.value_strict == expected["accuracy_errors_as_wrong"]
+    assert figure.strict == expected["accuracy_errors_as_wrong"]
     assert figure.n_error == expected["errors"]
     assert any("30% of a's cells failed and 0% of b's" in warning for warning in found.warnings)
 
@@ -68,7 +68,7 @@ def test_missing_cells_are_counted_against_completeness(case_dir: Callable[[str]
     figure = the(aggregate(rows, probes, resamples=200).metrics)
     assert (figure.n_expected, figure.n_scored) == (expected["n_expected"], expected["n_answered"])
     assert figure.n_error == {"missing": len(expected["missing"])}
-    assert (figure.value, figure.value_strict) == (1.0, 0.6)
+    assert (figure.value, figure.strict) == (1.0, 0.6)
     with pytest.raises(KeyError):
         aggregate([row("a", "pos_99", 1.0)], probes)
 
@@ -81,18 +81,18 @@ def test_exclusions_and_invalid_verdicts_are_no_zeros() -> None:
         row("a", "p3", None, status="invalid", label="unreadable"),
     ]
     figure = the(aggregate(rows, facts(4), resamples=200).metrics)
-    assert (figure.value, figure.value_strict) == (1.0, 0.5)
+    assert (figure.value, figure.strict) == (1.0, 0.5)
     assert (figure.n_expected, figure.n_scored, figure.n_invalid) == (4, 1, 1)
     assert figure.n_excluded == {"no gold": 2}
     assert figure.n_expected == figure.n_scored + figure.n_invalid + sum(figure.n_error.values()) + 2
     nothing = the(aggregate(rows[1:3], facts(4), resamples=200).metrics)
-    assert (nothing.value, nothing.value_strict, nothing.low, nothing.interval) == (None, None, None, "nothing scored")
+    assert (nothing.value, nothing.strict, nothing.low, nothing.interval) == (None, None, None, "nothing scored")
 
 
 def test_a_failure_is_the_worst_score_where_lower_is_better() -> None:
     rows = [row("a", "p0", 0.0, metric="cir"), row("a", "p1", None, metric="cir", status="error", label="timeout")]
     figure = the(aggregate(rows, facts(2), resamples=200).metrics, metric="cir")
-    assert (figure.value, figure.value_strict) == (0.0, 0.5)
+    assert (figure.value, figure.strict) == (0.0, 0.5)
 
 
 def test_several_verdicts_on_a_cell_are_one_score() -> None:
@@ -286,7 +286,7 @@ def test_a_category_without_a_score_leaves_no_macro_value(case_dir: Callable[[st
     ]
     macro = aggregate(broken, probes, categories=names, resamples=100).metrics[-1]
     assert (macro.value, macro.low, macro.interval) == (None, None, "a category has no score")
-    assert macro.value_strict == pytest.approx((0 + 0.5 + 0.8) / 3, abs=1e-6)
+    assert macro.strict == pytest.approx((0 + 0.5 + 0.8) / 3, abs=1e-6)
     assert (macro.n_expected, macro.n_scored, macro.n_error) == (40, 38, {"boom": 2})
     perfect = [r._replace(score=1.0) for r in rows]
     always = aggregate(perfect, probes, categories=names, resamples=100).metrics[-1]

@@ -126,8 +126,10 @@ def hostile() -> Comparison:
     row = SystemRow("=cmd|<b>x</b>@p", 0, "m", "p", "twin", "heuristic", False, Capabilities(), "", "")
     view = SystemView(row, ("run",), {}, 1, 1, 0)
     figure = Figure(
-        *("smc", row.name, "all", "stratmem", 3, 2, {"answer-error:timeout": 1}, 0, {}, 0.5, 0.1, 0.9, 0.333333, 2),
-        *("[x](javascript:alert(1))", None, "twin", True),
+        *("smc", row.name, "all", 3, 2, {"answer-error:timeout": 1}, 0, {}, 0.5, 0.333333, 0.1, 0.9, "", 2),
+        *("[x](javascript:alert(1))", "twin"),
+        benchmark="stratmem",
+        judged=True,
     )
     return Comparison(
         (view,), (figure,), (), ("<script>alert(1)</script>",), headlines={"stratmem": (Headline("smc", "all"),)}

@@ -16,8 +16,8 @@ RECORDED = {
 def figures(benchmark: str, **strata: tuple[str, ...]) -> list[Figure]:
     return [
         Figure(
-            metric.replace("recall", "recall@10"), "bm25@baseline", stratum, benchmark, 5, 5, {}, 0, {}, 0.5, 0.4, 0.6,
-            0.5, 3, "rule", None, "package", False,
+            metric.replace("recall", "recall@10"), "bm25@baseline", stratum, 5, 5, {}, 0, {}, 0.5, 0.5, 0.4, 0.6,
+            "wilson", 3, "rule", "package", benchmark=benchmark, judged=False,
         )
         for metric, names in strata.items()
         for stratum in names

@@ -130,7 +130,8 @@ def test_rate_and_band_are_those_of_the_votes() -> None:
     """JD-12: two thirds of the votes on one of four verdicts."""
     strata = {("s", f"p{n}"): ("hard",) if n < 2 else () for n in range(4)}
     flips = flips_of([*votes_of("a", [2 / 3, 1, 1, 1]), *votes_of("b", [1, 1, 1, 1])], strata)
-    figure = Figure("m", "a", "all", "x", 4, 4, {}, 0, {}, 1.0, None, None, 1.0, 1, "k", None, "model", True)
+    counts = (4, 4, {}, 0, {}, 1.0, 1.0, None, None, "", 1)
+    figure = Figure("m", "a", "all", *counts, "k", "model", benchmark="x", judged=True)
     assert flips.on_figure(figure).flip_rate == pytest.approx(1 / 12)
     band = flips.on_pair(pair_of()).flip_band
     assert band == pytest.approx(1.959964 * ((2 / 9) ** 0.5) / 4)
