@@ -193,12 +193,12 @@ class MetricCalibration(_Bounded):
     def cautions(self) -> tuple[str, ...]:
         """Why κ and its interval are to be read with care: few rows, few clusters, or hardly a row of one class."""
         few = (
-            (self.n, FEWEST_ROWS, "rows"),
-            (self.clusters, FEWEST_CLUSTERS, "clusters"),
-            (self.sensitivity.n, FEWEST_OF_A_CLASS, "rows that people accept"),
-            (self.specificity.n, FEWEST_OF_A_CLASS, "rows that people do not accept"),
+            (self.n, FEWEST_ROWS, "row", ""),
+            (self.clusters, FEWEST_CLUSTERS, "cluster", ""),
+            (self.sensitivity.n, FEWEST_OF_A_CLASS, "row", " that people accept"),
+            (self.specificity.n, FEWEST_OF_A_CLASS, "row", " that people do not accept"),
         )
-        return tuple(f"{n} {what}" for n, least, what in few if n < least)
+        return tuple(f"{n} {what}{'' if n == 1 else 's'}{which}" for n, least, what, which in few if n < least)
 
     @field_validator("clusters")
     @classmethod

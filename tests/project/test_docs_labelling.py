@@ -65,5 +65,5 @@ def test_its_command_runs_and_names_what_is_left_out(
     out, err = capsys.readouterr()
     found = {one["metric"]: one for one in json.loads(out)["metrics"]}
     assert {"answer", "use", "refusal"} <= set(found)
-    assert all("1 rows" in one["cautions"] for one in found.values() if one["n"])
+    assert all("1 row" in one["cautions"] for one in found.values() if one["n"])
     assert "does not judge" in err and "quality" in err and "quality" not in found
