@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mnemoscope.core.spec import Spec
+from mnemoscope.core.spec import Spec, Value
 from mnemoscope.graphs.architecture import Architecture, EvidenceClass, Family, Mode, create_architecture
 from mnemoscope.graphs.registry import ARCHITECTURES
 from mnemoscope.memory_backends.record import Capabilities, Provenance
@@ -26,7 +26,8 @@ FAMILIES: dict[Family, str] = {
 }
 """Every family, with what its members remember, in the order of listings."""
 
-_MODES: tuple[Mode, ...] = ("heuristic", "llm")
+_SWITCHES: dict[str, tuple[Value, Value]] = {"mode": ("heuristic", "llm"), "infer": (False, True)}
+"""Parameters that decide whether a model is asked; `infer` is what a package itself calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ArchitectureSheet:
     """Reads gold."""
     capabilities: Capabilities
     modes: tuple[ModeSheet, ...]
-    """One, or `heuristic` and `llm`."""
+    """One, or one without a model and then one with it."""
 
 
 def sheets() -> tuple[ArchitectureSheet, ...]:
@@ -74,9 +75,13 @@ def sheet_of(name: str) -> ArchitectureSheet:
     Raises:
         UnknownNameError: No such name; the nearest are listed.
     """
-    takes_mode = "mode" in inspect.signature(ARCHITECTURES.factory(name)).parameters
-    names = [str(Spec(name, (), {"mode": mode})) for mode in _MODES] if takes_mode else [name]
-    ways = [create_architecture(way) for way in names]
+    taken = inspect.signature(ARCHITECTURES.factory(name)).parameters
+    ways = [
+        create_architecture(str(Spec(name, (), {switch: value})))
+        for switch, values in _SWITCHES.items()
+        if switch in taken
+        for value in values
+    ] or [create_architecture(name)]
     first = ways[0]
     return ArchitectureSheet(
         name=name,

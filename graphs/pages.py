@@ -76,7 +76,7 @@ def write_pages(folder: Path) -> None:
 
 
 def _row(sheet: ArchitectureSheet) -> str:
-    evidence = [*(way.evidence for way in sheet.modes), *(["reads gold"] if sheet.privileged else [])]
+    evidence = [*dict.fromkeys(way.evidence for way in sheet.modes), *(["reads gold"] if sheet.privileged else [])]
     cells = (
         f"[`{sheet.name}`]({sheet.name}.md)",
         sheet.summary,

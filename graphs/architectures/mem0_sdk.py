@@ -207,7 +207,7 @@ def mem0(infer: bool = False, add_per: str = "pair", k: int = 200) -> Architectu
         asks=_calls(size) if infer else asks_nothing,
         mode="llm" if infer else None,
         family="facts" if infer else "turns",
-        loses="what no memory was drawn from; which turn of a batch it came from" if infer else "",
+        loses="with `infer=true`, what no memory was drawn from, and which turn of a batch it came from",
     )
 
 
