@@ -70,7 +70,7 @@ TESTED: dict[str, tuple[str, ...]] = {
     "JD-10": (
         "evaluators/test_reply_metrics.py::test_always_refusing_pays_on_adversarial_questions_only",
         f"{METRICS}/test_policies.py::test_refusing_buys_the_category_that_rewards_it_and_no_other",
-        f"{METRICS}/test_policies.py::test_a_system_at_or_below_a_policy_is_named",
+        "evaluators/analyses/test_policy_floors.py::test_a_system_that_is_a_policy_is_not_better_than_it",
     ),
     # A list of verdicts on facts is shorter, longer or reordered.
     "JD-11": (
