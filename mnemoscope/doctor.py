@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from mnemoscope import __version__
-from mnemoscope.core.errors import MnemoscopeError
+from mnemoscope.core.errors import ConfigError, MnemoscopeError
 from mnemoscope.core.identity import ScenarioId, SessionId, TurnId
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def run_checks(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
         ("vector store", _vector_store),
         ("isolation", _isolation),
         ("endpoint", lambda: _endpoint(env)),
+        ("local model", _local_model),
         ("architectures", _architectures),
     )
     for name, examine in examinations:
@@ -337,6 +338,34 @@ def _endpoint(env: Mapping[str, str]) -> Iterator[Check]:
     yield Check(
         "endpoint", "ok", f"{described['base_url']}, key {described['key']}; used only with --model; not called now"
     )
+
+
+def _local_model() -> Iterator[Check]:
+    """Serve the weights that are here, and ask for one token."""
+    from mnemoscope.agents.gateway.local.settings import read_local
+    from mnemoscope.agents.gateway.local.weights import PULLABLE
+    from mnemoscope.agents.gateway.opening import open_model
+    from mnemoscope.core.ports import Message
+
+    async def ask(text: str) -> None:
+        model = open_model(text, cache=None)
+        try:
+            await model.complete([Message("user", "Hello")], phase="respond", max_tokens=1)
+        finally:
+            await model.close()
+
+    for name in PULLABLE:
+        text = f"local:{name}"
+        try:
+            described = read_local(text).describe()
+        except ConfigError as error:
+            missing, _, remedy = str(error).partition("; run: ")
+            status: CheckStatus = "warn" if PULLABLE[name].path.exists() else "ok"
+            yield Check("local model", status, f"{text} cannot be used: {missing}", f"for a small real model: {remedy}")
+            continue
+        asyncio.run(ask(text))
+        detail = f"{text} replies: sha256 {described['sha256'][:12]}…, {described['engine']}, on loopback"
+        yield Check("local model", "ok", detail)
 
 
 def _architectures() -> Iterator[Check]:

@@ -16,12 +16,14 @@ from mnemoscope.agents.gateway.settings import EndpointSettings
 from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.language.display import clip
 
-__all__ = ["UnsupportedError", "classify", "retry_after_seconds", "unsupported_parameter"]
+__all__ = ["MAKE_ROOM", "UnsupportedError", "classify", "retry_after_seconds", "unsupported_parameter"]
 
 _MESSAGE_LIMIT = 300
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 _ACCOUNT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated")
 _FILTER = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed")
+_CONTEXT = ("exceed_context_size", "context_length_exceeded", "maximum context length")
+MAKE_ROOM = "give the assistant less to read (--k, --memory-tokens), or take a model with a larger context"
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "max_completion_tokens": ("max_completion_tokens",),
     "max_tokens": ("max_tokens",),
@@ -85,6 +87,8 @@ def _of_status(error: openai.APIStatusError, where: str, redactor: Redactor, now
         return EndpointError(said, cause="auth")
     if any(name in code or name in raw.lower() for name in _FILTER):
         return EndpointError(said, cause="filtered")
+    if any(name in code or name in raw.lower() for name in _CONTEXT):
+        return EndpointError(f"{said}; {MAKE_ROOM}", cause="context")
     if status in _TRANSIENT or status >= 500:
         wait = retry_after_seconds(error.response.headers.get("retry-after"), now)
         return EndpointError(said, cause=_TRANSIENT.get(status, "server"), retryable=True, retry_after=wait)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from mnemoscope.agents.gateway.cache import ReplyCache
-from mnemoscope.agents.gateway.classify import UnsupportedError, classify
+from mnemoscope.agents.gateway.classify import MAKE_ROOM, UnsupportedError, classify
 from mnemoscope.agents.gateway.client import WireClient, WireReply
-from mnemoscope.agents.gateway.counts import call_usage
+from mnemoscope.agents.gateway.counts import call_usage, read_counts
 from mnemoscope.agents.gateway.hidden import split_hidden
 from mnemoscope.agents.gateway.limits import Limiter, shared_limiter
+from mnemoscope.agents.gateway.local.server import LocalServer, Served
 from mnemoscope.agents.gateway.redaction import Redactor, quiet_vendor_logs
 from mnemoscope.agents.gateway.request import ChatRequest
 from mnemoscope.agents.gateway.retry import RetryPolicy, Sleep
@@ -40,9 +41,12 @@ _OVERRUN, _OVERRUN_FLOOR = 1.5, 32
 class _Loop:
     """What belongs to one event loop: connections, the gate, the lock under which an endpoint is learned."""
 
-    client: WireClient
     limiter: Limiter
     learning: asyncio.Lock
+    client: WireClient | None = None
+    """None until the first call."""
+    served: Served | None = None
+    """The server on this machine that the connections are to; None: they are to the address in the settings."""
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class GatewayModel:
         sleep: Waits.
         clock: Reads the present for `Retry-After` dates.
         monotonic: Seconds for the rate limit.
+        server: Serves a local model; None: the endpoint is at the address in the settings.
     """
 
     def __init__(
@@ -80,8 +85,10 @@ class GatewayModel:
         sleep: Sleep,
         clock: Clock,
         monotonic: Callable[[], float],
+        server: LocalServer | None = None,
     ) -> None:
         self.settings = settings
+        self._server = server
         self._cache, self._sleep, self._clock, self._monotonic = cache, sleep, clock, monotonic
         self._redactor = Redactor(settings.secrets)
         self._retry = RetryPolicy(settings.retries, settings.max_wait, rng, sleep)
@@ -138,10 +145,12 @@ class GatewayModel:
         return replace(_completion(body, phase, cached=False), first_token_ms=work.first_token_ms)
 
     async def close(self) -> None:
-        """Close this event loop's connections and the cache; a later call opens them again."""
+        """Close this event loop's connections and the cache, and leave the server; a later call opens them again."""
         here = self._loops.pop(asyncio.get_running_loop(), None)
-        if here is not None:
+        if here is not None and here.client is not None:
             await here.client.close()
+        if self._server is not None:
+            await asyncio.to_thread(self._server.leave, self)
         if self._cache is not None:
             self._cache.close()
 
@@ -150,8 +159,19 @@ class GatewayModel:
         if loop not in self._loops:
             settings = self.settings
             limiter = shared_limiter(settings.host, settings.concurrency, settings.rpm, self._sleep, self._monotonic)
-            self._loops[loop] = _Loop(WireClient(settings, self._monotonic), limiter, asyncio.Lock())
+            self._loops[loop] = _Loop(limiter, asyncio.Lock())
         return self._loops[loop]
+
+    async def _connected(self, here: _Loop) -> WireClient:
+        """This loop's connections; new ones where a local server was started, or started again."""
+        served = await self._server.address(self) if self._server is not None else None
+        if here.client is not None and here.served != served:
+            await here.client.close()
+            here.client = None
+        if here.client is None:
+            settings = self.settings if served is None else replace(self.settings, base_url=served.url)
+            here.client, here.served = WireClient(settings, self._monotonic), served
+        return here.client
 
     async def _first_answer(self, work: _Work) -> Mapping[str, object] | None:
         """The reply, if this is the call that learns the endpoint: its neighbours wait, and then know better."""
@@ -219,12 +239,13 @@ class GatewayModel:
         failure: EndpointError | None = None
         async with here.limiter.slot():
             try:
+                client = await self._connected(here)
                 async with asyncio.timeout(self.settings.timeout):
                     if self.settings.stream and "stream" not in left_out:
                         with_usage = "stream_options" not in left_out
-                        wire = await here.client.stream(messages, body, with_usage=with_usage)
+                        wire = await client.stream(messages, body, with_usage=with_usage)
                     else:
-                        wire = await here.client.call(messages, body)
+                        wire = await client.call(messages, body)
             except Exception as error:  # whatever the vendor's client raises becomes one of ours
                 failure = classify(error, self.settings, self._redactor, self._clock.now())
         if failure is not None:
@@ -235,10 +256,16 @@ class GatewayModel:
         here.limiter.answered()
         work.first_token_ms = wire.first_token_ms
         work.spent += call_usage(work.phase, wire.usage, messages, wire.text + wire.reasoning + wire.refusal)
+        if wire.finish_reason == "length" and here.served is not None and _total(wire) >= here.served.context:
+            raise EndpointError(
+                f"{self._endpoint}: prompt and reply fill the context of {here.served.context} tokens; {MAKE_ROOM}",
+                cause="context",
+            )
         if wire.finish_reason == "content_filter":
             raise EndpointError(f"{self._endpoint}: the reply was held back by a content filter", cause="filtered")
         if not wire.text.strip() and not wire.refusal and wire.finish_reason != "length":
-            raise EndpointError(f"{self._endpoint}: the reply is empty", cause="malformed", retryable=True)
+            may_heal = self._server is None  # a local model's replies repeat exactly
+            raise EndpointError(f"{self._endpoint}: the reply is empty", cause="malformed", retryable=may_heal)
         return wire
 
     def _widen(self, work: _Work) -> None:
@@ -290,6 +317,11 @@ def _completion(body: Mapping[str, object], phase: Phase, *, cached: bool) -> Co
         hidden=str(body.get("hidden", "")),
         cached=cached,
     )
+
+
+def _total(wire: WireReply) -> int:
+    counts = read_counts(wire.usage)
+    return counts.prompt + counts.output if counts is not None else 0
 
 
 def _spent(usage: Usage) -> dict[str, int]:

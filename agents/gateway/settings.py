@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, urlsplit
@@ -12,7 +12,7 @@ from mnemoscope.agents.gateway.redaction import bare_url, key_hint, url_secrets
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import Spec, Value, parse_spec
 
-__all__ = ["EndpointSettings", "read_endpoint"]
+__all__ = ["EndpointSettings", "read_endpoint", "read_parameters"]
 
 _OFFICIAL = "https://api.openai.com/v1"
 _FORM = "write MODEL, or openai(model=NAME,base_url=http://127.0.0.1:8000/v1,temperature=0)"
@@ -113,7 +113,20 @@ _NUMBERS: Mapping[str, tuple[type, float, float]] = {
     "max_wait": (float, 0.0, 86_400.0),
     "rpm": (int, 1, 1_000_000),
     "concurrency": (int, 1, 10_000),
+    "context": (int, 256, 10_000_000),
 }
+_REMOTE = (
+    "temperature",
+    "top_p",
+    "seed",
+    "max_tokens",
+    "timeout",
+    "retries",
+    "max_wait",
+    "rpm",
+    "concurrency",
+    "stream",
+)
 
 
 def read_endpoint(text: str, environ: Mapping[str, str] | None = None) -> EndpointSettings:
@@ -137,14 +150,7 @@ def read_endpoint(text: str, environ: Mapping[str, str] | None = None) -> Endpoi
     written_url = kwargs.pop("base_url", None)
     url = str(written_url or env.get(_URL_SOURCE) or _OFFICIAL).strip()
     url_source = "argument" if written_url else _URL_SOURCE if env.get(_URL_SOURCE) else "default"
-    stream = kwargs.pop("stream", False)
-    if not isinstance(stream, bool):
-        raise ConfigError(f"stream of a model is {stream!r}; it must be true or false")
-    unknown = sorted(set(kwargs) - set(_NUMBERS))
-    if unknown:
-        known = ", ".join(("model", "base_url", *_NUMBERS, "stream"))
-        raise ConfigError(f"a model has no parameter {unknown[0]!r}; it has: {known}")
-    numbers = {name: _number(name, value) for name, value in kwargs.items()}
+    parameters = read_parameters(kwargs, _REMOTE, also=("model", "base_url"))
     _check_url(url, url_source)
     parts = urlsplit(url)
     key = env.get(_KEY_SOURCE) or None
@@ -156,8 +162,7 @@ def read_endpoint(text: str, environ: Mapping[str, str] | None = None) -> Endpoi
         user=user,
         query=dict(parse_qsl(parts.query)),
         sources={"base_url": url_source, "api_key": _KEY_SOURCE if key else "nowhere"},
-        stream=stream,
-        **numbers,  # type: ignore[arg-type]  # names and types were checked against _NUMBERS
+        **parameters,  # type: ignore[arg-type]  # names and types were checked
     )
     if settings.is_official and key is None:
         raise ConfigError(
@@ -168,8 +173,6 @@ def read_endpoint(text: str, environ: Mapping[str, str] | None = None) -> Endpoi
 
 def _read_form(text: str) -> dict[str, Value]:
     if "(" not in text:
-        if text.startswith("local:"):
-            raise ConfigError(f"no local model server is built in for {text!r}; start one and {_FORM}")
         if any(character.isspace() or character in "),=" for character in text):
             raise ConfigError(f"{text!r} is not a model; {_FORM}")
         return {"model": text}
@@ -179,6 +182,31 @@ def _read_form(text: str) -> dict[str, Value]:
     if len(spec.args) > 1 or (spec.args and "model" in spec.kwargs):
         raise ConfigError(f"parameters of a model are named; {_FORM}")
     return {**({"model": spec.args[0]} if spec.args else {}), **spec.kwargs}
+
+
+def read_parameters(
+    kwargs: Mapping[str, Value], known: Sequence[str], *, also: Sequence[str] = ()
+) -> dict[str, Value | None]:
+    """Check a model's parameters.
+
+    Args:
+        kwargs: Parameters as written.
+        known: Names that this kind of model takes.
+        also: Further names for the message, which were read already.
+
+    Raises:
+        ConfigError: An unknown name, or a value of another type or range.
+    """
+    unknown = sorted(set(kwargs) - set(known))
+    if unknown:
+        raise ConfigError(f"a model has no parameter {unknown[0]!r}; it has: {', '.join((*also, *known))}")
+    return {name: _flag(name, value) if name == "stream" else _number(name, value) for name, value in kwargs.items()}
+
+
+def _flag(name: str, value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} of a model is {value!r}; it must be true or false")
+    return value
 
 
 def _number(name: str, value: Value) -> Value | None:

@@ -32,6 +32,7 @@ COMMANDS = {
     "architecture": "architecture:app",
     "graph": "graph:app",
     "judge": "judge:app",
+    "model": "model:app",
     "doctor": "doctor:doctor",
 }
 """Command to module and attribute, in the order of the help; a module is imported when its command is used."""

@@ -147,7 +147,8 @@ class EndpointError(MnemoscopeError):
 
     Args:
         message: What happened, without any key or header.
-        cause: One of `timeout, rate_limit, server, refused, filtered, malformed, auth, connection`.
+        cause: One of `timeout, rate_limit, server, refused, filtered, malformed, auth, connection, context` (the
+            prompt, or prompt and reply, do not fit into the model's context).
         retryable: Whether another try may help; decided once, by the gateway.
         retry_after: Seconds that the server asked to wait, if it did.
     """

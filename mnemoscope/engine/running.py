@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mnemoscope.agents.clock import SystemClock
+from mnemoscope.agents.gateway.local.server import shared_servers
 from mnemoscope.config import RunConfig
 from mnemoscope.core.errors import ConfigError, MnemoscopeError, RunFileError
 from mnemoscope.engine.failures import failed_cell, failed_lane
@@ -161,17 +162,21 @@ def _work(config: RunConfig, file: RunFile, lanes: Sequence[Lane], stop: Stop, c
         _store_loss(config, file, lane, why, count)
 
     per_worker = max(1, config.concurrency // workers)
-    run_in_workers(
-        config,
-        file.path,
-        work,
-        workers=workers,
-        concurrency=config.concurrency,
-        ahead=2 * open_lanes(config, per_worker),
-        stop=stop,
-        cell=count.cell,
-        lost=lost,
-    )
+    with Tools(config) as tools:
+        tools.keys()
+        _ = tools.memory_model  # opens all models that the run asks
+        with shared_servers():
+            run_in_workers(
+                config,
+                file.path,
+                work,
+                workers=workers,
+                concurrency=config.concurrency,
+                ahead=2 * open_lanes(config, per_worker),
+                stop=stop,
+                cell=count.cell,
+                lost=lost,
+            )
 
 
 def _work_here(config: RunConfig, file: RunFile, work: Sequence[Bundle], stop: Stop, count: _Count) -> None:

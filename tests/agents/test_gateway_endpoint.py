@@ -89,7 +89,8 @@ async def test_usage_that_is_not_reported_is_an_estimate_and_says_so(serve: Call
         (error(403, "Forbidden"), "auth", 1),
         (error(429, "You exceeded your current quota", "insufficient_quota"), "auth", 1),
         (error(404, "The model `nope` does not exist"), "refused", 1),
-        (error(400, "This model's maximum context length is 2048 tokens"), "refused", 1),
+        (error(400, "request (15031 tokens) exceeds", "exceed_context_size_error"), "context", 1),
+        (error(400, "This model's maximum context length is 2048 tokens"), "context", 1),
         (Answer(raw=b'{"id": "c1", "object": "chat.comp', cut=True), "connection", 3),
     ],
 )

@@ -71,7 +71,6 @@ def test_no_file_is_searched_for_a_key(tmp_path: Path, monkeypatch: pytest.Monke
         ("openai(temperature=0)", {}, "names no model"),
         ("two words", {}, "is not a model"),
         ("anthropic(model=x)", {}, "unknown kind of model"),
-        ("local:smollm2", {}, "no local model server is built in"),
         (f"openai(model=x,base_url={LOCAL},temprature=1)", {}, "no parameter 'temprature'"),
         (f"openai(model=x,base_url={LOCAL},temperature=3)", {}, "from 0 to 2"),
         (f"openai(model=x,base_url={LOCAL},retries=1.5)", {}, "a whole number"),
