@@ -4,8 +4,8 @@
   step that builds on earlier attempts; type 2: the mixed-up recollection is noticed; type 3: a positioning in line with
   the trajectory; type 4: the conflict of the plan with the trajectory is noticed. Any other probe whose gold brings a
   rubric is judged by that.
-- ``grounding = referred / items``: evidence items that the reply explicitly refers to; they are judged one by one and
-  joined by id, and the ratio is ours. One that the judge failed on leaves the reply without a score.
+- ``grounding = referred / judged`` evidence items that the reply explicitly refers to; items are judged one by one and
+  joined by id, and the ratio is ours. One that the judge failed on is left out, and the figures say so.
 - ``grounding-precision = referred / (referred + others)``, with the number of things that the reply claims of the past
   and that are none of the items: listing everything does not pay here. Nothing referred to has no precision.
 - ``grounding(scale=published)``: the published scales, which differ by type: 0 or 1 for types 1 and 3, by the
@@ -130,9 +130,9 @@ class Grounding(_References):
             label = "grounded" if answer.score else "not grounded"
             return concluded(self.name, answer, label=label)
         tally = tally_of(answers, question)
-        if (missing := tally.missing(self.name)) is not None:
+        if (missing := tally.missing(self.name)) is not None and not tally.judged:
             return missing
-        share = tally.found / len(tally.answers)
+        share = tally.found / tally.judged
         return joint(self.name, tally.answers, share, tally.label, figures=tally.figures())
 
 

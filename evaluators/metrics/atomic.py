@@ -3,14 +3,14 @@
 With one fact per member question of the cluster, never split further (LoCoMo-Conv, arXiv 2609.03467, response metric
 of the composed style; two facts per published cluster, so its values are 0, 0.5 and 1):
 
-- ``atomic-coverage = stated / facts``; the macro mean over clusters is the published coverage
+- ``atomic-coverage = stated / judged`` facts; the macro mean over clusters is the published coverage
 - ``atomic-all``: 1 where every fact is stated, the published strict share
 - ``atomic-none``: 1 where no fact is stated; lower is better
 
 Deviations: the judge's answers are joined by fact id, where the release aligns them by position and pads with "not
-covered". A fact that the judge failed on is never "not stated" and never dropped: it leaves the reply without a score,
-invalid or an error as the judge was. Only where the judged facts decide `atomic-all` or `atomic-none`, whatever the
-others are, are these two scored.
+covered". A fact that the judge failed on is never "not stated": the coverage is of the judged facts, and its figures
+say how many of how many they were; with none judged there is no score. `atomic-all` and `atomic-none` are scored where
+the judged facts decide them, whatever the others are.
 
 Trivial policies: an empty reply or a refusal scores 0, 0 and 1; dumping the memory scores 1, 1 and 0: read them beside
 `cir` or the reply's length.
@@ -67,11 +67,11 @@ class AtomicCoverage:
         return [joint(self.name, tally.answers, self._score(tally), tally.label, figures=tally.figures())]
 
     def _is_decided(self, tally: Tally) -> bool:
-        """Whether the judged facts settle the score, whatever the others are."""
-        return False
+        """Whether the judged facts give a score although there are others."""
+        return tally.judged > 0
 
     def _score(self, tally: Tally) -> float:
-        return tally.found / len(tally.answers)
+        return tally.found / tally.judged
 
 
 class AtomicAll(AtomicCoverage):

@@ -96,11 +96,10 @@ def test_referring_to_nothing_has_no_precision(make_case: Make) -> None:
     assert only("grounding", guidance(make_case), references(0.0, 0.0)).score == 0.0
 
 
-def test_an_item_that_was_not_judged_leaves_no_score(make_case: Make) -> None:
+def test_an_item_that_was_not_judged_is_left_out_with_n(make_case: Make) -> None:
     case = guidance(make_case)
     verdict = only("grounding", case, references(1.0, None))
-    assert (verdict.score, verdict.status) == (None, "invalid")
-    assert json.loads(verdict.raw) == {"facts": 2, "found": 1, "judged": 1, "said": ""}
+    assert (verdict.score, json.loads(verdict.raw)) == (1.0, {"facts": 2, "found": 1, "judged": 1})
     for script in (references(1.0, None), references(1.0, 1.0, others=None)):
         assert only("grounding-precision", case, script).status == "invalid"
     failed = always("references", "judge-error:timeout", None, status="error")

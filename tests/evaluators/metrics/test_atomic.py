@@ -39,14 +39,14 @@ def test_two_facts_give_three_values(
     assert METRICS.create("atomic-none").lower_is_better and not METRICS.create("atomic-all").lower_is_better
 
 
-def test_a_fact_that_was_not_judged_leaves_no_score_and_is_never_missed(make_case: Make) -> None:
+def test_a_fact_that_was_not_judged_is_left_out_with_n_and_never_missed(make_case: Make) -> None:
     case = composed(make_case, 3)
     script = by_text("coverage", {"fact 0": 1.0, "fact 1": 0.0})
     verdict = only("atomic-coverage", case, script)
-    assert (verdict.score, verdict.status, verdict.label) == (None, "invalid", "missing")
-    assert json.loads(verdict.raw) == {"facts": 3, "found": 1, "judged": 2, "said": ""}
+    assert (verdict.score, json.loads(verdict.raw)) == (0.5, {"facts": 3, "found": 1, "judged": 2})
     assert (only("atomic-all", case, script).score, only("atomic-none", case, script).score) == (0.0, 0.0)
     open_ended = by_text("coverage", {"fact 0": 1.0, "fact 1": 1.0})
+    assert only("atomic-coverage", case, open_ended).score == 1.0
     undecided = only("atomic-all", case, open_ended)
     assert (undecided.score, undecided.status, undecided.judge_key) == (None, "invalid", "coverage-key")
     assert only("atomic-none", case, by_text("coverage", {"fact 0": 0.0})).score is None
@@ -77,10 +77,7 @@ def test_answers_are_joined_by_id_whatever_their_order(case_dir: Callable[[str],
         ]
         verdict = only("atomic-coverage", case, {"coverage": lambda q, answers=answers: answers})  # type: ignore[misc]
         covered = [v for v in wanted["covered"].values() if isinstance(v, bool)]
-        if len(covered) == expected["facts_per_item"]:
-            assert verdict.score == pytest.approx(sum(covered) / len(covered), abs=1e-6), row
-        else:
-            assert (verdict.score, verdict.status, verdict.label) == (None, "invalid", "missing"), row
+        assert verdict.score == pytest.approx(sum(covered) / len(covered), abs=1e-6), row
         figures = json.loads(verdict.raw)
         assert (figures["judged"], figures["facts"]) == (len(covered), expected["facts_per_item"])
 
@@ -108,9 +105,11 @@ def test_bounds_and_order(make_case: Make, scores: list[float | None], order: ob
     order.shuffle(answers)  # type: ignore[attr-defined]
     assert only("atomic-coverage", case, {"coverage": lambda q: answers}) == first
     judged = [s for s in scores if s is not None]
-    if len(judged) < len(scores):
+    if not judged:
         assert (first.score, first.status) == (None, "invalid")
         return
     assert first.score == pytest.approx(sum(judged) / len(judged), abs=1e-6)
+    if len(judged) < len(scores):
+        return
     every, nothing = (only(n, case, {"coverage": lambda q: answers}).score for n in ("atomic-all", "atomic-none"))
     assert (every, nothing) == (float(all(judged)), float(not any(judged)))
