@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemoscope.core.language.facts import fact_text
 from mnemoscope.core.language.slots import SlotFact, slot_conflict, slot_facts
 
 
@@ -70,6 +73,37 @@ def said(clause: str) -> list[tuple[str, str, str, bool]]:
 )
 def test_a_clause_fills_one_slot(clause: str, fact: tuple[str, str, str, bool]) -> None:
     assert said(clause) == [fact]
+
+
+@pytest.mark.parametrize(
+    ("clause", "fact"),
+    [
+        ("I live in Oslo", ("Amy", "lives-in", "Oslo", False)),
+        ("I love tea", ("Amy", "likes", "tea", False)),
+        ("I don't like tea", ("Amy", "dislikes", "tea", False)),
+        ("I quit my job", ("Amy", "works-at", "", True)),
+        ("I moved to Bergen last week", ("Amy", "lives-in", "Bergen", False)),
+        ("My sister works at Acme", ("Amy's sister", "works-at", "Acme", False)),
+        ("you are allergic to nuts", ("Bo", "allergic-to", "nuts", False)),
+        ("you live in Oslo", ("Bo", "lives-in", "Oslo", False)),
+        ("我住在成都", ("Amy", "lives-in", "成都", False)),
+        ("我在成都工作", ("Amy", "works-at", "成都", False)),
+        ("你对花生过敏", ("Bo", "allergic-to", "花生", False)),
+        ("Kim is married to me", ("Kim", "married-to", "Amy", False)),
+        ("I have a cat named Amyra", ("Amy", "has-pet", "cat named Amyra", False)),
+    ],
+)
+def test_a_rendered_fact_is_read_like_what_was_said(clause: str, fact: tuple[str, str, str, bool]) -> None:
+    at = datetime(2023, 5, 8, tzinfo=UTC)
+    assert said(fact_text(clause, speaker="Amy", addressee="Bo", at=at)) == [fact]
+
+
+@pytest.mark.parametrize("speaker", ["user", "Amy Lee", "小明", "Zoë"])
+def test_whoever_speaks_is_the_subject_of_their_facts(speaker: str) -> None:
+    clauses = ("I live in Oslo.", "我住在成都", "my dog Rex died")
+    texts = [fact_text(clause, speaker=speaker, addressee=None, at=None) for clause in clauses]
+    found = [fact for text in texts for fact in slot_facts(text, speaker=speaker)]
+    assert [(fact.subject, fact.value) for fact in found] == [(speaker, v) for v in ("Oslo", "成都", "dog Rex")]
 
 
 def test_a_clause_may_fill_several_slots_of_several_people() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 
 import regex
@@ -11,9 +12,11 @@ import regex
 from mnemoscope.core.language.display import conversation_day
 from mnemoscope.core.language.moments import moments
 
-__all__ = ["caption_text", "fact_text"]
+__all__ = ["as_said", "caption_text", "fact_text", "statement_of"]
 
 _QUOTED = regex.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|『[^』]*』|《[^》]*》")
+_FRAME = regex.compile(r"[^\n]{1,80}? \(\d{1,2} \p{Lu}\p{Ll}+ \d{1,4}\): ")
+_RESOLVED = regex.compile(r" \[(?:week(?:end)? of )?[\p{L}\d ]{0,18}\d\]")
 _VERBS: Mapping[str, str] = MappingProxyType(
     {"am": "is", "are": "is", "have": "has", "do": "does", "haven't": "hasn't", "don't": "doesn't", "aren't": "isn't"}
     | {"weren't": "wasn't", "were": "was", "'m": "is", "'re": "is", "'ve": "has", "'ll": "will"}
@@ -26,6 +29,7 @@ _FIRST = regex.compile(
     r"|(?P<han>(?<![自忘小大本])我(?![们俩国行方校市]))",
     regex.IGNORECASE,
 )
+_PERSON = regex.compile(r"(?:i|we|you|my|me|your)", regex.IGNORECASE)
 _SECOND = regex.compile(
     rf"(?<![\p{{L}}\p{{N}}'’@/])(?:(?P<subject>you(?!\s+(?:know|see|guys|all|both)\b))"
     rf"(?P<verb>{_AGREES}(?![\p{{L}}\p{{N}}'’]))?"
@@ -77,6 +81,51 @@ def caption_text(caption: str, *, speaker: str, at: datetime | None) -> str:
         'Amy shared an image: a lake at dawn'
     """
     return f"{_lead(speaker, at)} shared an image: {caption}"
+
+
+def statement_of(fact: str) -> str:
+    """What a rendered fact states, without the frame of who said it when; a text that is not framed stays as it is.
+
+    Example:
+        >>> statement_of("Amy (8 May 2023): Amy ran a charity race yesterday [7 May 2023]")
+        'Amy ran a charity race yesterday [7 May 2023]'
+    """
+    frame = _FRAME.match(fact)
+    return fact[frame.end() :] if frame else fact
+
+
+def as_said(fact: str, *, speaker: str, addressee: str | None = None) -> str:
+    """A rendered fact as its speaker could have said it: the statement, with persons for the names of the two.
+
+    `fact_text` leaves verbs as they are (`Amy live in Oslo`), so that only the one who reads them as said by the
+    speaker knows that they fit. The name stays where it is told (`called Amy`) or acted upon (`to Amy`).
+
+    Example:
+        >>> as_said("Amy (8 May 2023): Amy live in Oslo and Amy's sister lives in Rome", speaker="Amy")
+        'I live in Oslo and my sister lives in Rome'
+    """
+    said = _spoken(_RESOLVED.sub("", statement_of(fact)), speaker, "I", "my", "我")
+    return said if addressee is None else _spoken(said, addressee, "you", "your", "你")
+
+
+def _spoken(text: str, name: str, person: str, owner: str, han: str) -> str:
+    if name not in text or len(name) < 2 or _PERSON.fullmatch(name):
+        return text
+
+    def spoken(match: regex.Match[str]) -> str:
+        return owner if match["owns"] else person if match["han"] is None else han
+
+    return _named(name).sub(spoken, text)
+
+
+@lru_cache(maxsize=256)
+def _named(name: str) -> regex.Pattern[str]:
+    word = r"[[\p{L}\p{N}]--\p{Han}]"
+    return regex.compile(
+        rf"(?<!{word}|['’@/]|\b(?:to|with|for|of|from|by|at|about|named|called|is|am)\s|叫)"
+        rf"{regex.escape(name)}(?:(?P<owns>['’]s(?=\s\p{{L}}))|(?P<han>(?=\p{{Han}}))|(?!{word}))",
+        regex.VERSION1,
+    )
 
 
 def _lead(speaker: str, at: datetime | None) -> str:

@@ -22,6 +22,7 @@ from mnemoscope.core.language._slot_patterns import (
     VALUE_END,
     Predicate,
 )
+from mnemoscope.core.language.facts import as_said
 from mnemoscope.core.language.tokens import content_tokens, has_unspaced_script, lexical_tokens
 
 __all__ = ["SlotConflict", "SlotFact", "slot_conflict", "slot_facts"]
@@ -46,14 +47,14 @@ class SlotFact:
 
 
 def slot_facts(clause: str, *, speaker: str, addressee: str | None = None) -> tuple[SlotFact, ...]:
-    """Find what a clause says about the slots of people's lives.
+    """Find what a clause says about the slots of people's lives, as it was said or as `fact_text` renders it.
 
     Only plain statements count: what is wished, imagined, asked or told of the past fills no slot, and neither do
     pronouns of which nobody knows whom they mean, nor instructions. `I` and `we` are the speaker, `you` the addressee.
     That an assistant repeats what a user said is for the caller to see: it says `you`, so the fact is about the user.
 
     Args:
-        clause: A clause as it was said.
+        clause: A clause as it was said, or a fact made of it: the frame and resolved dates are no part of a value.
         speaker: Who said it.
         addressee: To whom; without one, nothing is learnt about `you`.
 
@@ -66,6 +67,7 @@ def slot_facts(clause: str, *, speaker: str, addressee: str | None = None) -> tu
         >>> slot_facts("我不再喜欢咖啡", speaker="Amy")
         (SlotFact(subject='Amy', slot='likes', value='咖啡', negated=True),)
     """
+    clause = as_said(clause, speaker=speaker, addressee=addressee)
     if clause.rstrip().endswith(("?", "？", "吗", "呢")):
         return ()
     doubt = HYPOTHETICAL.search(clause)
