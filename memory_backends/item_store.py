@@ -52,6 +52,7 @@ class ItemStore:
         vector_index: An empty index; then every item is put with its vector.
         lexical: True: BM25 with default parameters. An index: that one, empty.
         embedder_id: Whose vectors they are; restoring checks it.
+        lexical_kinds: What the lexical index takes in, so that side tables change no word statistics; None: everything.
     """
 
     def __init__(
@@ -59,11 +60,13 @@ class ItemStore:
         vector_index: VectorIndex | None = None,
         lexical: bool | LexicalIndex = False,
         embedder_id: str | None = None,
+        lexical_kinds: Collection[ItemKind] | None = None,
     ) -> None:
         self._items: dict[ItemId, MemoryItem] = {}
         self._vectors = vector_index
         self._words: LexicalIndex | None = (Bm25Index() if lexical else None) if isinstance(lexical, bool) else lexical
         self._embedder_id = embedder_id
+        self._lexical_kinds = lexical_kinds
         self._snapshot: Snapshot | None = None
 
     def __len__(self) -> int:
@@ -88,8 +91,7 @@ class ItemStore:
             raise BackendError(f"this store {have} vectors", phase="write")
         if self._vectors is not None and vectors is not None:
             self._vectors.upsert(ids, vectors)
-        if self._words is not None:
-            self._words.upsert(ids, [item.text for item in items])
+        self._index_words(items)
         for item in items:
             plain = item if item.score is None and item.rank is None else replace(item, score=None, rank=None)
             self._items[item.id] = plain
@@ -185,8 +187,6 @@ class ItemStore:
             raise BackendError(f"a new text of item {item_id!r} and its vector go together", phase="write")
         if self._vectors is not None and vector is not None:
             self._vectors.upsert([item_id], np.atleast_2d(vector))
-        if self._words is not None and text is not None:
-            self._words.upsert([item_id], [text])
         new = replace(
             old,
             sources=united_sources(old.sources, sources),
@@ -194,6 +194,8 @@ class ItemStore:
             attrs={**old.attrs, **(attrs or {})},
             text=old.text if text is None else text,
         )
+        if text is not None:
+            self._index_words([new])
         self._items[item_id] = new
         self._snapshot = None
         return new
@@ -280,8 +282,8 @@ class ItemStore:
             self._vectors.remove(before)
             self._vectors.upsert(ids, vectors)
         if self._words is not None:
-            self._words.remove(before)
-            self._words.upsert(ids, [item.text for item in items])
+            self._words.remove([item.id for item in self._items.values() if self._has_words(item)])
+            self._index_words(items)
         self._items = dict(zip(ids, items, strict=True))
         self._snapshot = snapshot
 
@@ -292,6 +294,14 @@ class ItemStore:
 
     def _dim(self) -> int | None:
         return None if self._vectors is None else self._vectors.dim
+
+    def _has_words(self, item: MemoryItem) -> bool:
+        return self._lexical_kinds is None or item.kind in self._lexical_kinds
+
+    def _index_words(self, items: Sequence[MemoryItem]) -> None:
+        if self._words is not None:
+            worded = [item for item in items if self._has_words(item)]
+            self._words.upsert([item.id for item in worded], [item.text for item in worded])
 
     def _live(self, item_id: ItemId) -> MemoryItem:
         item = self._items[item_id]

@@ -13,6 +13,7 @@ from mnemoscope.scenarios.records import MemoryPool, Turn
 
 __all__ = [
     "PROVENANCE_ORDER",
+    "SIDE_TABLES",
     "Budget",
     "Capabilities",
     "FlushReason",
@@ -36,6 +37,8 @@ ItemKind = Literal[
     "turn", "chunk", "fact", "event", "note", "entry", "episode", "statement", "segment", "page", "summary", "profile",
     "core_block", "passage", "blob", "message", "entity", "cue",
 ]  # fmt: skip
+SIDE_TABLES: tuple[ItemKind, ...] = ("entity", "cue")
+"""Kinds that help to find others and are never handed out."""
 FlushReason = Literal["session_end", "sleep", "history_end"]
 
 

@@ -12,7 +12,7 @@ from mnemoscope.graphs.conformance.kit import Fates, Kit, Row, require
 from mnemoscope.graphs.conformance.material import MAY, FailingEmbedder, MalformedModel, chat, say
 from mnemoscope.graphs.conformance.report import NotApplicableError
 from mnemoscope.graphs.conformance.twin_model import FailingModel
-from mnemoscope.memory_backends.record import Budget
+from mnemoscope.memory_backends.record import SIDE_TABLES, Budget
 from mnemoscope.scenarios.records import Turn
 
 __all__ = ["ROWS"]
@@ -116,8 +116,8 @@ async def corrections(kit: Kit) -> None:
     require("Oslo" in then.rendered or oslo.turn_id in fates.dropped, "asked as of June, the home in June is missing")
     require("Bergen" not in then.rendered, "asked as of June, a move in July is known")
     if backend.capabilities.updates:
-        live = [item.text for item in await kit.stored(backend) if item.is_live]
-        stale = [text for text in live if "lives in Oslo" in text or "I live in Oslo" in text]
+        live = [item for item in await kit.stored(backend) if item.is_live and item.kind not in SIDE_TABLES]
+        stale = [item.text for item in live if {source.turn_id for source in item.sources} == {oslo.turn_id}]
         require(not stale, f"the old home still holds: {stale!r}")
 
 

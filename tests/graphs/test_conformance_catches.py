@@ -11,7 +11,7 @@ import pytest
 from mnemoscope.graphs.architecture import create_architecture
 from mnemoscope.graphs.compiled import GraphBackend
 from mnemoscope.graphs.conformance import run_conformance
-from mnemoscope.memory_backends.record import Query, Snapshot, WriteReceipt
+from mnemoscope.memory_backends.record import Capabilities, Query, Snapshot, WriteReceipt
 from mnemoscope.scenarios.records import Turn
 
 
@@ -41,6 +41,14 @@ class ForgetsTheRest(Faulty):
 class LeaksTheFuture(Faulty):
     async def retrieve(self, query: Query, budget: Any, now: Any, mode: Any = "pure") -> Any:
         return await super().retrieve(query, budget, None, mode)
+
+
+class KeepsWhatChanged(Faulty):
+    """Says that it replaces what later turns contradict, and keeps both."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities, updates=True)
 
 
 class ChangesOnRead(Faulty):
@@ -139,6 +147,7 @@ class SwallowsFailures(Faulty):
         (DropsSilently, {"C08", "C22", "C23"}),
         (ForgetsTheRest, {"C01", "C23"}),
         (LeaksTheFuture, {"C03", "C17", "C19"}),
+        (KeepsWhatChanged, {"C03"}),
         (ChangesOnRead, {"C16"}),
         (MixesScopes, {"C13"}),
         (LosesText, {"C05", "C06"}),

@@ -125,6 +125,19 @@ def test_invalidated_items_are_kept_and_no_longer_found() -> None:
         store.invalidate(ItemId("a"), at=JULY)
 
 
+def test_side_tables_are_found_by_vector_and_change_no_word_statistics() -> None:
+    facts = [item(n, text) for n, text in enumerate(("Amy has a boat", "the harbour is far", "a boat race"))]
+    names = [replace(item(f"e{n}", "boat"), kind="entity") for n in range(4)]
+    alone, beside = (ItemStore(ExactVectorIndex(2), True, "e@2", lexical_kinds=["turn"]) for _ in range(2))
+    alone.put(facts, np.tile(X, (3, 1)))
+    beside.put([*names, *facts], np.tile(X, (7, 1)))
+    beside.amend(names[0].id, text="boat harbour", vector=X)
+    for _ in range(2):
+        assert beside.search_lexical("boat harbour", 9) == alone.search_lexical("boat harbour", 9)
+        assert ids(beside.search_vector(X, 9, kinds=["entity"])) == ["e0", "e1", "e2", "e3"]
+        beside.restore(beside.snapshot())
+
+
 def test_items_that_do_not_hold_never_push_out_those_that_do() -> None:
     store = new_store()
     late = [item(f"late{n}", at=JULY, seq=n) for n in range(200)]
