@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+import numpy as np
 from langgraph.runtime import Runtime
-from mnemoscope.core.language.slots import slot_facts
 
 from mnemoscope.core.identity import ItemId, TurnId
+from mnemoscope.core.language.slots import slot_facts
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Architecture, Mode, asks_nothing, read_graph, write_graph
 from mnemoscope.graphs.architectures._windowed import nothing_ready, vector_store
@@ -28,7 +29,7 @@ from mnemoscope.graphs.nodes.facts import (
 )
 from mnemoscope.graphs.nodes.read import SearchVector, cut
 from mnemoscope.graphs.parameters import named, one_of, whole
-from mnemoscope.graphs.provenance import free_ids, made_from
+from mnemoscope.graphs.provenance import free_ids, last_time, made_from
 from mnemoscope.graphs.state import MemoryContext
 from mnemoscope.memory_backends.record import Capabilities, MemoryItem
 from mnemoscope.memory_backends.store import MemoryStore
@@ -109,41 +110,52 @@ class Decide:
 
 
 class Apply:
-    """Node `apply`: carries the decisions out; every version is kept, and provenance is united."""
+    """Node `apply`: carries the decisions out; every version is kept, and provenance is united.
+
+    What is known already gives its turns to the stored fact first, so that a version that replaces it in the same run
+    has them too.
+    """
 
     async def __call__(self, state: Mem0State, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
         """Reads `facts`, `vectors`, `neighbours` and `ops`; sets `added`, `updated`, `invalidated` and `dropped`."""
         store, facts, known = runtime.context.store, state["facts"], state["neighbours"]
+        ops = sorted(state["ops"], key=lambda op: op.name != "NOOP")
+        # all that an endpoint answers comes before the first change: a run that fails is repeated as a whole
+        rows = await _rows(ops, state, runtime)
         added: list[ItemId] = []
         updated: list[ItemId] = []
         invalidated: list[ItemId] = []
         ended: dict[TurnId, str] = {}
-        for op in state["ops"]:
-            fact, row = facts[op.fact - 1], state["vectors"][op.fact - 1]
+        for op, row in zip(ops, rows, strict=True):
+            fact = facts[op.fact - 1]
             if op.target is None:
                 added.append(item_id := free_ids([f"fact-{fact.turns[0].turn_id}"], store)[0])
                 store.put([_item(item_id, fact)], row[None])
                 continue
-            old = store.get(known[op.target - 1].id)
+            old, at = known[op.target - 1], last_time(fact.turns)
             if op.name == "NOOP":
                 updated.append(store.amend(old.id, sources=fact.sources).id)
-            elif op.name == "UPDATE":
-                text = op.text or fact.text
-                vector = row if op.text is None else (await document_vectors([text], runtime))[0]
-                last = fact.turns[-1]
-                new = store.update(old.id, text=text, sources=fact.sources, at=last.at, vector=vector, seq=last.index)
-                updated.append(new.id)
-                invalidated.append(old.id)
-            else:
-                store.invalidate(old.id, at=fact.turns[-1].at)
-                invalidated.append(old.id)
+                continue
+            invalidated.append(old.id)
+            if op.name == "DELETE":
+                store.invalidate(old.id, at=at)
                 ended |= dict.fromkeys((turn.turn_id for turn in fact.turns), RETRACTS)
+                continue
+            text, seq = op.text or fact.text, fact.turns[-1].index
+            updated.append(store.update(old.id, text=text, sources=fact.sources, at=at, vector=row, seq=seq).id)
         return {
             "added": tuple(added),
             "updated": tuple(updated),
             "invalidated": tuple(invalidated),
             "dropped": _unkept(facts, [*added, *updated], ended, store),
         }
+
+
+async def _rows(ops: Sequence[Op], state: Mem0State, runtime: Runtime[MemoryContext]) -> list[np.ndarray]:
+    """One vector per decision: that of its fact, or of the text that it states the fact in."""
+    texts = [op.text for op in ops if op.text is not None]
+    given = iter(await document_vectors(texts, runtime) if texts else ())
+    return [state["vectors"][op.fact - 1] if op.text is None else next(given) for op in ops]
 
 
 def mem0_v1_style(neighbours: int = 10, mode: str = "heuristic") -> Architecture:

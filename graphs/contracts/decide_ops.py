@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from mnemoscope.core.language.facts import statement_of
 from mnemoscope.core.language.slots import SlotFact, slot_conflict
-
 from mnemoscope.core.language.tokens import lexical_tokens
 from mnemoscope.graphs.contracts.contract import Contract, Reading
 from mnemoscope.graphs.contracts.listing import numbered, section
@@ -123,12 +123,8 @@ def _by_rule(fact: NewFact, given: OpsGiven, taken: set[int]) -> tuple[OpName, i
 
 
 def _repeats(new: str, old: str, nearness: float) -> bool:
-    return nearness >= SAME or _statement(new) == _statement(old)
-
-
-def _statement(text: str) -> tuple[str, ...]:
-    """The words of a statement without the frame that says who stated it and when."""
-    return lexical_tokens(text.partition("): ")[2] or text)
+    # framed differently, because they were stated on different days, they may still be the same
+    return nearness >= SAME or lexical_tokens(statement_of(new)) == lexical_tokens(statement_of(old))
 
 
 def _read(value: Mapping[str, object], given: OpsGiven) -> Reading[tuple[Op, ...]]:

@@ -19,6 +19,7 @@ from mnemoscope.graphs.state import MemoryContext, WriteState
 from mnemoscope.graphs.windows import windows_of
 from mnemoscope.memory_backends.record import ItemKind, Source
 from mnemoscope.scenarios.records import Turn
+from mnemoscope.scenarios.replay import POOL_SESSION
 
 __all__ = [
     "FACTS",
@@ -27,8 +28,10 @@ __all__ = [
     "ExtractFacts",
     "FactState",
     "document_vectors",
+    "drawn_from",
     "extraction_calls",
     "fact_texts",
+    "from_pool",
     "left_out",
     "nothing_drawn",
 ]
@@ -79,15 +82,35 @@ class ExtractFacts:
         dropped: dict[TurnId, str] = {}
         failures = 0
         for batch in state["ready"]:
+            if (brought := from_pool(batch)) is not None:
+                facts.append(brought)
+                continue
             given = Extraction(batch, state["before"])
             answer = await ask(EXTRACT_FACTS, given, self._mode, runtime.context.ports.model)
             failures += answer.parse_failures
             if answer.value is None:
                 dropped |= dict.fromkeys((turn.turn_id for turn in batch), UNREADABLE)
                 continue
-            facts += (drawn := [_drawn(fact, batch) for fact in answer.value])
-            dropped |= left_out(batch, [source for fact in drawn for source in fact.sources])
+            facts += (found := drawn_from(answer.value, batch))
+            dropped |= left_out(batch, [source for fact in found for source in fact.sources])
         return {"facts": tuple(facts), "dropped": dropped, "parse_failures": failures}
+
+
+def drawn_from(facts: Sequence[Fact], batch: Sequence[Turn]) -> tuple[Drawn, ...]:
+    """The facts of a batch with their turns; what two turns say in the same words is one fact of both."""
+    numbers: dict[str, tuple[int, ...]] = {}
+    for fact in facts:
+        known = numbers.get(fact.text)
+        numbers[fact.text] = fact.numbers if known is None else _united(known, fact.numbers)
+    return tuple(_drawn(Fact(text, named), batch) for text, named in numbers.items())
+
+
+def from_pool(batch: Sequence[Turn]) -> Drawn | None:
+    """A memory that a probe brings along, which is a fact as it stands; None for turns of the conversation."""
+    if batch[0].session_id != POOL_SESSION:
+        return None
+    turn = batch[0]
+    return Drawn(turn.content, (turn,), (Source(turn.turn_id, "verbatim"),))
 
 
 def left_out(turns: Sequence[Turn], kept: Sequence[Source]) -> dict[TurnId, str]:
@@ -130,11 +153,23 @@ def fact_texts(size: int) -> Callable[[Sequence[Turn]], Sequence[str]]:
 
     def texts(turns: Sequence[Turn]) -> Sequence[str]:
         given = [Extraction(batch) for batch in windows_of(turns, size, 0)]
-        return [fact.text for one in given for fact in EXTRACT_FACTS.read(EXTRACT_FACTS.rule(one), one).value]
+        return [fact.text for one in given for fact in _by_rule(one)]
 
     return texts
 
 
+def _by_rule(given: Extraction) -> tuple[Drawn, ...]:
+    brought = from_pool(given.turns)
+    if brought is not None:
+        return (brought,)
+    return drawn_from(EXTRACT_FACTS.read(EXTRACT_FACTS.rule(given), given).value, given.turns)
+
+
+def _united(some: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+    """Numbers of both; none on either side means all turns."""
+    return tuple(sorted({*some, *others})) if some and others else ()
+
+
 def _drawn(fact: Fact, batch: Sequence[Turn]) -> Drawn:
-    named = tuple(batch[number - 1] for number in fact.numbers) or tuple(batch)
+    named = tuple(batch[number - 1] for number in sorted(fact.numbers)) or tuple(batch)
     return Drawn(fact.text, named, cite(batch, fact.numbers, fact.text))
