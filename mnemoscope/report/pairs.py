@@ -28,7 +28,7 @@ class PairLine:
     clusters: int
     mde: str
     mark: str
-    """`differs`, `no_difference`, `within_flips` or `not_comparable`."""
+    """`differs`, `equivalent`, `within_flips`, `no_difference` or `not_comparable`."""
     chart: Whisker | None
 
 
@@ -83,6 +83,8 @@ def _mark(pair: PairFigure) -> str:
         return "not_comparable"
     if pair.is_significant:
         return "differs"
+    if pair.equivalence is not None and pair.equivalence.equivalent:
+        return "equivalent"
     return "within_flips" if pair.is_within_flips else "no_difference"
 
 

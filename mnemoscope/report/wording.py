@@ -125,11 +125,11 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "pairs_note": (
         "Left system minus right system on the same probes, in percentage points. The p-value to believe is the "
-        "clustered one, adjusted after Holm; with few clusters only large differences can show (“can show”: the "
-        "smallest difference that would be found in 80 % of cases; none for five clusters or fewer). No mark is set "
+        "clustered one, adjusted over the pairs of a metric; with few clusters only large differences can show (“can "
+        "show”: the smallest difference that would be found in 80 % of cases; none for few clusters). No mark is set "
         "across evidence classes, for systems that read gold, or under unequal conditions.",
-        "同一批探针上左系统减右系统，单位为百分点。应看聚类后并经 Holm 校正的 p 值；聚类少时只有大差异才能显现"
-        "（“可检出”：80% 情形下能发现的最小差异；聚类不超过五个时没有）。"
+        "同一批探针上左系统减右系统，单位为百分点。应看聚类后并经多重比较校正的 p 值；聚类少时只有大差异才能显现"
+        "（“可检出”：80% 情形下能发现的最小差异；聚类过少时没有）。"
         "不同证据类别、读取标准答案或条件不等时不标显著性。",
     ),
     "pairs_empty": ("Fewer than two systems share probes.", "共享探针的系统不足两个。"),
@@ -142,6 +142,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "mde": ("can show", "可检出"),
     "no_difference": ("no difference shown", "未见差异"),
     "differs": ("differs", "有差异"),
+    "equivalent": ("equivalent within the margin", "在界值内等效"),
     "not_comparable": ("not comparable", "不可比"),
     "costs_note": (
         "Per reply where it says so; times are of this machine and never part of a result. Systems that share a memory "

@@ -16,6 +16,8 @@ from mnemoscope.config import RunConfig, load_config
 from mnemoscope.core.errors import ConfigError, RunFileError
 from mnemoscope.engine import RunOutcome
 from mnemoscope.evaluators.statistics.config import StatisticsConfig
+from mnemoscope.report.pairs import pair_tables
+from mnemoscope.report.wording import wording
 
 Configure = Callable[..., RunConfig]
 DoRun = Callable[..., RunOutcome]
@@ -95,6 +97,10 @@ def test_equivalence_in_a_table_is_that_of_the_rows(config: Configure, do_run: D
             assert (found.verdict, found.low) == (row["verdict"], pytest.approx(row["low"], abs=1e-5))
             tested += 1
     assert tested
+    tables = pair_tables(shown, "demo", shown.headlines["demo"])
+    marks = {(line.a, line.b): line.mark for table in tables for line in table.lines}
+    assert [pairs[names] is not None and pairs[names].verdict for names in marks] == ["equivalent"]
+    assert list(marks.values()) == ["equivalent"] and wording("en")("equivalent") == "equivalent within the margin"
 
 
 def test_a_margin_that_is_chosen_later_is_named(
