@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from mnemoscope.agents.gateway.local.settings import PREFIX
 from mnemoscope.core.errors import ConfigError, shown
 from mnemoscope.core.spec import parse_spec
 from mnemoscope.core.usage import Usage
@@ -17,8 +18,6 @@ from mnemoscope.runfile.reader import open_run
 __all__ = ["MeasuredTimes", "Price", "Prices", "measured_times", "read_prices"]
 
 _PRICE = re.compile(r"(?P<model>.+)=(?P<prompt>\d+(?:\.\d+)?)/(?P<reply>\d+(?:\.\d+)?)")
-_HERE = "local:"
-"""How models that are served on this machine are named."""
 _MILLION = 1_000_000
 
 
@@ -40,7 +39,7 @@ class Prices:
 
         Work without calls is free, and so are calls of a model that is served on this machine.
         """
-        if not usage.calls or (model or "").strip().startswith(_HERE):
+        if not usage.calls or (model or "").strip().startswith(PREFIX):
             return 0.0
         price = None if model is None else self.by_model.get(model) or self.by_model.get(_name_of(model))
         if price is None:
