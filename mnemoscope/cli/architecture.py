@@ -40,7 +40,7 @@ def list_architectures(as_json: JsonFlag = False) -> None:
         "sources: the tightest grade by which a memory names its turns."
     )
     table.add_column("name", no_wrap=True)
-    table.add_column("what it does, and what it loses", max_width=30, overflow="fold")
+    table.add_column("what it does, and what it loses", max_width=29, overflow="fold")
     table.add_column("evidence", no_wrap=True)
     table.add_column("calls", justify="right", no_wrap=True)
     table.add_column("sources", no_wrap=True)
