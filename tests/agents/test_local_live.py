@@ -104,7 +104,7 @@ async def test_more_context_than_the_model_has_is_refused(opened: Callable) -> N
         await opened("local:smollm2(context=16384)").complete(ASK, phase="respond")
 
 
-def test_workers_share_one_server_and_find_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_workers_find_the_same_as_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hashes = []
     for workers in ("1", "2"):
         arguments = ["run", "--scenario", "demo", "--architecture", "none", "--limit", "3", "--cache", "none"]
