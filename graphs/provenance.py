@@ -11,7 +11,7 @@ from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Provenance, 
 from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["SUPPORTED", "cite", "containment", "free_ids", "last_time", "made_from"]
+__all__ = ["SUPPORTED", "cite", "containment", "free_ids", "is_stored", "last_time", "made_from"]
 
 SUPPORTED = 0.3
 """Below this share of its content words in the sources, a text written by a model counts as unsupported."""
@@ -83,7 +83,7 @@ def free_ids(names: Sequence[str], store: MemoryStore) -> list[ItemId]:
     given: dict[ItemId, None] = {}
     for name in names:
         item_id, repeat = ItemId(name), 1
-        while item_id in given or _is_taken(item_id, store):
+        while item_id in given or is_stored(item_id, store):
             repeat += 1
             item_id = ItemId(f"{name}#{repeat}")
         given[item_id] = None
@@ -95,7 +95,8 @@ def last_time(turns: Sequence[Turn]) -> datetime | None:
     return max((turn.at for turn in turns if turn.at is not None), default=None)
 
 
-def _is_taken(item_id: ItemId, store: MemoryStore) -> bool:
+def is_stored(item_id: ItemId, store: MemoryStore) -> bool:
+    """Whether there is an item of this id, tombstones included."""
     try:
         store.get(item_id)
     except KeyError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.graphs.architecture import WriteGraph, write_graph
@@ -13,6 +13,7 @@ from mnemoscope.graphs.state import WriteState
 from mnemoscope.graphs.windows import windows_of
 from mnemoscope.memory_backends.indexes.exact import ExactVectorIndex
 from mnemoscope.memory_backends.item_store import ItemStore
+from mnemoscope.memory_backends.record import ItemKind
 from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 
@@ -64,8 +65,15 @@ def plain_store(ports: Ports) -> MemoryStore:
     return ItemStore(vector_index=None, lexical=False, embedder_id=None)
 
 
-def vector_store(ports: Ports, *, lexical: bool = False) -> MemoryStore:
+def vector_store(
+    ports: Ports, *, lexical: bool = False, lexical_kinds: Collection[ItemKind] | None = None
+) -> MemoryStore:
     """Items with vectors of the given embedder, in the given index or in numpy.
+
+    Args:
+        ports: With the embedder.
+        lexical: Whether words are indexed too.
+        lexical_kinds: Whose words; None: everything's.
 
     Raises:
         ConfigError: There is no embedder.
@@ -73,4 +81,4 @@ def vector_store(ports: Ports, *, lexical: bool = False) -> MemoryStore:
     if ports.embedder is None:
         raise ConfigError("this architecture needs an embedder")
     make = ports.vector_index or ExactVectorIndex
-    return ItemStore(vector_index=make(ports.embedder.dim), lexical=lexical, embedder_id=ports.embedder.id)
+    return ItemStore(make(ports.embedder.dim), lexical, ports.embedder.id, lexical_kinds)

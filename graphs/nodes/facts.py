@@ -12,7 +12,7 @@ from mnemoscope.core.identity import TurnId
 from mnemoscope.core.ports import Vectors
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
-from mnemoscope.graphs.contracts.asking import ask, planned_call
+from mnemoscope.graphs.contracts.asking import Answer, ask, planned_call
 from mnemoscope.graphs.contracts.extract_facts import EXTRACT_FACTS, Extraction, Fact, why_nothing
 from mnemoscope.graphs.provenance import cite
 from mnemoscope.graphs.state import MemoryContext, WriteState
@@ -74,7 +74,7 @@ class ExtractFacts:
     """
 
     def __init__(self, mode: Mode) -> None:
-        self._mode = mode
+        self.mode = mode
 
     async def __call__(self, state: FactState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
         """Reads `ready` and `before`; sets `facts`, `dropped` and `parse_failures`."""
@@ -85,8 +85,7 @@ class ExtractFacts:
             if (brought := from_pool(batch)) is not None:
                 facts.append(brought)
                 continue
-            given = Extraction(batch, state["before"])
-            answer = await ask(EXTRACT_FACTS, given, self._mode, runtime.context.ports.model)
+            answer = await self.answer(batch, state, runtime)
             failures += answer.parse_failures
             if answer.value is None:
                 dropped |= dict.fromkeys((turn.turn_id for turn in batch), UNREADABLE)
@@ -94,6 +93,13 @@ class ExtractFacts:
             facts += (found := drawn_from(answer.value, batch))
             dropped |= left_out(batch, [source for fact in found for source in fact.sources])
         return {"facts": tuple(facts), "dropped": dropped, "parse_failures": failures}
+
+    async def answer(
+        self, batch: tuple[Turn, ...], state: FactState, runtime: Runtime[MemoryContext]
+    ) -> Answer[tuple[Fact, ...]]:
+        """The facts of one batch; an architecture that asks otherwise overrides this."""
+        given = Extraction(batch, state["before"])
+        return await ask(EXTRACT_FACTS, given, self.mode, runtime.context.ports.model)
 
 
 def drawn_from(facts: Sequence[Fact], batch: Sequence[Turn]) -> tuple[Drawn, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import regex
@@ -25,7 +26,7 @@ from mnemoscope.core.language._slot_patterns import (
 from mnemoscope.core.language.facts import as_said
 from mnemoscope.core.language.tokens import content_tokens, has_unspaced_script, lexical_tokens
 
-__all__ = ["SlotConflict", "SlotFact", "slot_conflict", "slot_facts"]
+__all__ = ["SINGLE", "SlotConflict", "SlotFact", "slot_conflict", "slot_facts"]
 
 SlotConflict = Literal["same", "replaces", "ends", "separate"]
 
@@ -46,6 +47,7 @@ class SlotFact:
     """The clause says that it does not hold, or no longer."""
 
 
+@lru_cache(maxsize=16_384)
 def slot_facts(clause: str, *, speaker: str, addressee: str | None = None) -> tuple[SlotFact, ...]:
     """Find what a clause says about the slots of people's lives, as it was said or as `fact_text` renders it.
 
