@@ -159,7 +159,8 @@ class GoldFact(Record):
     text: str
     """A plain sentence, as a detector reads it."""
     sources: tuple[str, ...] = ()
-    """Turn ids or pool item ids that hold the fact; session ids where the evidence unit is the session."""
+    """Turn ids or pool item ids that hold the fact together, all of them needed; session ids where the evidence unit is
+    the session."""
 
 
 class FalsePremise(Record):
