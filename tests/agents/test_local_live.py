@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from mnemoscope.agents.gateway import GatewayModel, open_model
+from mnemoscope.agents.gateway.local.weights import PULLABLE
 from mnemoscope.cli import main
 from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.ports import Message
@@ -48,6 +49,7 @@ async def opened() -> AsyncIterator[Callable[[str], GatewayModel]]:
 async def test_replies_repeat_exactly_alone_among_others_and_after_a_restart(opened: Callable) -> None:
     model = opened("local:smollm2(max_tokens=48)")
     alone = await model.complete(ASK, phase="respond")
+    assert alone.model == PULLABLE["smollm2"].path.name, "no folder of this machine"
     assert alone.text and alone.usage.prompt_tokens > 20 and not alone.usage.estimated_calls
     among = await asyncio.gather(
         *(model.complete([Message("user", f"Count to {n}.")], phase="respond") for n in range(3)),
@@ -90,8 +92,6 @@ async def test_what_does_not_fit_is_a_failure(opened: Callable) -> None:
 
 
 async def test_weights_that_are_cut_off_say_so(opened: Callable, tmp_path: Path) -> None:
-    from mnemoscope.agents.gateway.local.weights import PULLABLE
-
     cut = tmp_path / "cut.gguf"
     with PULLABLE["smollm2"].path.open("rb") as whole:
         cut.write_bytes(whole.read(5_000_000))

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,6 +56,7 @@ def _serve(weights: str, wanted: int | None) -> tuple[Any, int]:
 
     params = xllamacpp.CommonParams()
     params.model.path = weights
+    params.model_alias = {Path(weights).name}  # what replies say they are from; otherwise it is the whole path
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.n_ctx = wanted or _USUAL_CONTEXT
     # Replies repeat exactly: one request at a time, no cache of earlier prompts, no size fitted to free memory.
