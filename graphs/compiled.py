@@ -325,7 +325,12 @@ class GraphBackend:
             raise
         except Exception as error:
             raise BackendError(f"{type(error).__name__}: {error}", phase="retrieve") from error
-        return replace(retrieval, usage=state.get("usage", Usage()), ranked=self.capabilities.ranks)
+        return replace(
+            retrieval,
+            usage=state.get("usage", Usage()),
+            ranked=self.capabilities.ranks,
+            parse_failures=state.get("parse_failures", 0),
+        )
 
     async def _invoke(self, graph: Any, state: Any) -> dict[str, Any]:
         config = {"recursion_limit": RECURSION_LIMIT}

@@ -18,7 +18,8 @@ __all__ = ["draw_mermaid"]
 class _Edge:
     source: str
     target: str
-    conditional: bool
+    condition: str | None
+    """When it is taken, in words; None: always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def _assistant(architecture: Architecture, read: _Shape, nodes: AssistantNodes) 
             continue
         for source in _ends(edge.source, read.exits):
             for target in _ends(edge.target, read.entries):
-                yield f"        {source} {'-.->' + again if edge.conditional else '-->'} {target}"
+                yield f"        {source} {'-.->' + again if edge.condition else '-->'} {target}"
     yield "    end"
     yield '    reply(["reply"])'
     yield from (f"    respond --> {name}" for name in shape.entries)
@@ -100,7 +101,7 @@ def _box(box: str, title: str, prefix: str, shape: _Shape) -> Iterator[str]:
     yield from (f'        {_id(prefix, name)}["{name}"]' for name in shape.nodes)
     for edge in shape.edges:
         if edge.source != START and edge.target != END:
-            arrow = "-->|if anything is ready|" if edge.conditional else "-->"
+            arrow = f"-->|{edge.condition}|" if edge.condition else "-->"
             yield f"        {_id(prefix, edge.source)} {arrow} {_id(prefix, edge.target)}"
     yield "    end"
 
@@ -121,5 +122,10 @@ def _shape(graph: Any) -> _Shape:
     drawable = graph.get_graph()
     names = [name for name in graph.builder.nodes if name in drawable.nodes]
     place = {name: number for number, name in enumerate([START, *names, END])}
-    edges = {_Edge(edge.source, edge.target, edge.conditional) for edge in drawable.edges}
+    edges = {_Edge(edge.source, edge.target, _condition(edge)) for edge in drawable.edges}
     return _Shape(tuple(names), tuple(sorted(edges, key=lambda edge: (place[edge.source], place[edge.target]))))
+
+
+def _condition(edge: Any) -> str | None:
+    """The branch's own name where it has one: a way of the path map that is not just the name of a node."""
+    return f"if {edge.data or 'anything is ready'}" if edge.conditional else None

@@ -76,6 +76,7 @@ class ReadState(TypedDict, total=False):
     found: tuple[MemoryItem, ...]
     """What is handed on to be cut to the budget, best first or in conversation order."""
     retrieval: Retrieval
+    parse_failures: Annotated[int, operator.add]
     usage: Annotated[Usage, operator.add]
 
 

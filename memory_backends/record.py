@@ -145,6 +145,8 @@ class Retrieval:
     """The last given item and the next one have the same score."""
     blank_query: bool = False
     answer: str | None = None
+    parse_failures: int = 0
+    """Replies of a model, or parts of them, that could not be read while searching."""
 
     @property
     def given_items(self) -> tuple[MemoryItem, ...]:

@@ -9,7 +9,7 @@ from mnemoscope.core.language.display import conversation_time
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["item_text", "render_block", "unit_text"]
+__all__ = ["item_text", "render_block", "unit_text", "without_time"]
 
 _STAMP = re.compile(r"\[(?:undated|\d{1,2} [A-Z][a-z]+ \d{1,4}, \d\d:\d\d)\] ")
 
@@ -36,6 +36,16 @@ def item_text(item: MemoryItem) -> str:
     if item.observed_at is None or _STAMP.match(item.text):
         return item.text
     return f"[{conversation_time(item.observed_at)}] {item.text}"
+
+
+def without_time(text: str) -> str:
+    """A text that opens with its time, as `unit_text` makes them, without it; any other stays as it is.
+
+    Example:
+        >>> without_time("[8 May 2023, 13:56] Ada: Hi!")
+        'Ada: Hi!'
+    """
+    return _STAMP.sub("", text, count=1) if _STAMP.match(text) else text
 
 
 def render_block(items: Sequence[MemoryItem]) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["CITED", "cited_numbers", "numbered", "numbered_turns", "section", "texts_of"]
+__all__ = ["CITED", "TEXTS", "cited_numbers", "numbered", "numbered_turns", "phrases_of", "section", "texts_of"]
 
 CITED = {"type": "array", "items": {"type": "integer"}, "minItems": 1}
 """Schema of the numbers that an extracted text names."""
+TEXTS = {"type": "array", "items": {"type": "string"}}
+"""Schema of a list of texts."""
 
 
 def numbered(texts: Sequence[str]) -> str:
@@ -44,6 +46,18 @@ def texts_of(value: object) -> tuple[str, ...]:
     """The texts of a list, without blanks and repetitions; anything else has none."""
     texts = value if isinstance(value, list) else []
     return tuple(dict.fromkeys(text.strip() for text in texts if isinstance(text, str) and text.strip()))
+
+
+def phrases_of(value: object, most: int) -> tuple[tuple[str, ...], int]:
+    """The first different phrases of a list, each on one line, and how many entries were left out.
+
+    Args:
+        value: A list of the reply; anything else has none.
+        most: Phrases that are kept.
+    """
+    entries = value if isinstance(value, list) else []
+    kept = texts_of([" ".join(entry.split()) for entry in entries if isinstance(entry, str)])[:most]
+    return kept, len(entries) - len(kept)
 
 
 def _is_number(value: object) -> bool:

@@ -381,6 +381,7 @@ class RunReader(CountingRows):
             blank_query=data["blank_query"],
             mutated=data["mutated"],
             answer=data["answer"],
+            parse_failures=data.get("parse_failures", 0),
             usage=codec.usage_from(json.dumps(data["usage"])),
         )
 

@@ -168,6 +168,7 @@ def packed_retrieval(retrieval: Retrieval, pieces: Sequence[Piece]) -> bytes:
             "blank_query": retrieval.blank_query,
             "mutated": retrieval.mutated,
             "answer": retrieval.answer,
+            "parse_failures": retrieval.parse_failures,
             "usage": json.loads(codec.usage_text(retrieval.usage)),
         }
     )

@@ -271,6 +271,7 @@ class StoredRetrieval:
     blank_query: bool
     mutated: bool
     answer: str | None
+    parse_failures: int
     usage: Usage
 
 

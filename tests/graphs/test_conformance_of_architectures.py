@@ -33,8 +33,15 @@ EXPECTED = {
     "lc(share=25,summary=true)": NO_EMBEDDER | {"C24"},
     "rag": NO_MODEL,
     "rag(share=25,summary=true)": NO_MODEL | {"C24"},
+    "a-mem-style": NO_MODEL,
+    "a-mem-style(evolve=false)": NO_MODEL,
+    "a-mem-style(mode=llm)": set(),
     "mem0": NO_MODEL,
     "mem0(infer=true)": set(),
+    "mem0-v1-style": NO_MODEL,
+    "mem0-v1-style(mode=llm)": set(),
+    "mem0-v2-style": NO_MODEL,
+    "mem0-v2-style(mode=llm)": set(),
 }
 
 

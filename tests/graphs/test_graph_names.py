@@ -26,7 +26,7 @@ def test_listing_names_loads_no_framework() -> None:
         "print(ARCHITECTURES.names()[0], PLANNERS.names()[0], 'langgraph' in sys.modules, 'numpy' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.split() == ["bm25", "all", "False", "False"]
+    assert out.stdout.split() == ["a-mem-style", "all", "False", "False"]
 
 
 def test_a_bare_import_is_refused() -> None:
