@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
+import regex
+
 from mnemoscope.core.language.facts import statement_of
 from mnemoscope.core.language.slots import SlotFact, slot_conflict
 from mnemoscope.core.language.tokens import lexical_tokens
@@ -15,7 +17,8 @@ from mnemoscope.graphs.contracts.listing import numbered, section
 __all__ = ["DECIDE_OPS", "Known", "NewFact", "Op", "OpsGiven"]
 
 SAME = 0.95
-"""Cosine from which two statements say the same."""
+"""Cosine from which two statements say the same, unless they name other figures or days."""
+_FIGURES = regex.compile(r"\[[^\]\n]*\]|\d+")
 
 OpName = Literal["ADD", "UPDATE", "DELETE", "NOOP"]
 _NAMES: Mapping[str, OpName] = {"ADD": "ADD", "UPDATE": "UPDATE", "DELETE": "DELETE", "NOOP": "NOOP", "NONE": "NOOP"}
@@ -124,7 +127,10 @@ def _by_rule(fact: NewFact, given: OpsGiven, taken: set[int]) -> tuple[OpName, i
 
 def _repeats(new: str, old: str, nearness: float) -> bool:
     # framed differently, because they were stated on different days, they may still be the same
-    return nearness >= SAME or lexical_tokens(statement_of(new)) == lexical_tokens(statement_of(old))
+    one, other = statement_of(new), statement_of(old)
+    if nearness >= SAME and _FIGURES.findall(one) == _FIGURES.findall(other):
+        return True
+    return lexical_tokens(one) == lexical_tokens(other)
 
 
 def _read(value: Mapping[str, object], given: OpsGiven) -> Reading[tuple[Op, ...]]:

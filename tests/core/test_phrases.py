@@ -76,3 +76,8 @@ def test_any_text_gives_pieces_of_itself_and_no_more_than_asked(text: str, limit
     assert all(piece in text for piece in (*phrases, *names))
     assert len({phrase.lower() for phrase in phrases}) == len(phrases)
     assert len({name.casefold() for name in names}) == len(names)
+
+
+def test_a_name_ends_where_chinese_begins() -> None:
+    assert entities("昨天Amy养了一只猫叫团子") == ("Amy", "团子")
+    assert entities("Amy住在Bergen附近") == ("Amy", "Bergen")

@@ -15,12 +15,14 @@ HAN_NAME = regex.compile(
 )
 """How people are called in Chinese chat: 小, 老, 阿 or a surname with one more character."""
 
-_WORD = r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*"
+_LETTER = r"(?:(?!\p{Han})[\p{L}\p{M}\p{N}])"
+"""Of a word that ends where Chinese begins: `Amy` in `Amy养了猫`."""
+_WORD = rf"\p{{Lu}}{_LETTER}*(?:['’-]\p{{Lu}}{_LETTER}*)*"
 _FORMS = regex.compile(
     r"[“\"](?P<quoted>[^”\"\n]{1,60})[”\"]|《(?P<title>[^》\n]{1,60})》|「(?P<corner>[^」\n]{1,60})」"
     r"|(?<![\p{L}\p{N}])(?P<handle>@[\p{L}\p{N}_.-]*[\p{L}\p{N}_])"
     r"|(?<![\p{L}\p{N}_-])(?P<identifier>(?:\p{L}+-?\d|\d+-?\p{Lu})[\p{L}\p{N}-]*)(?![\p{L}\p{N}])"
-    rf"|(?<![\p{{L}}\p{{N}}'’])(?P<capital>(?:(?:Dr|Mr|Mrs|Ms|St)\.\s)?{_WORD}(?:\s(?:(?:of|de|van|von|du|la)\s(?:the\s)?)?{_WORD})*)"
+    rf"|(?<!{_LETTER}|['’])(?P<capital>(?:(?:Dr|Mr|Mrs|Ms|St)\.\s)?{_WORD}(?:\s(?:(?:of|de|van|von|du|la)\s(?:the\s)?)?{_WORD})*)"
     r"|(?:名叫|叫做|叫作|取名|名字[叫是]|叫)(?P<called>[\p{Han}]{1,4}?)(?=[的了是在，。！？、,.!?\s]|我|她|他|它|$)"
 )
 _CALENDAR = frozenset(
@@ -37,7 +39,7 @@ _NO_NAME = frozenset(
     ).split()
 )
 _SAYS_NAME = regex.compile(
-    r"['’]s\b|,|\s+(?:(?:and|or|&)\s+\p{Lu}|(?:is|was|has|had|will|would|can|did|does|says|said|told|went|got|came|and\s+I|also|just|never"
+    r"['’]s\b|,|\p{Han}|\s+(?:(?:and|or|&)\s+\p{Lu}|(?:is|was|has|had|will|would|can|did|does|says|said|told|went|got|came|and\s+I|also|just|never"
     r"|always|\p{Ll}{3,}(?:ed|es|s))\b)"
 )
 _UNLIKE_NAME = regex.compile(r"(?:\p{Lu}\p{Ll}*(?:ing|ly))$")
