@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import regex
 
+from mnemoscope.core.language.claims import claims
 from mnemoscope.core.language.sentences import split_sentences
 from mnemoscope.core.language.tokens import content_tokens, lexical_tokens
 from mnemoscope.memory_backends.record import Source
 
-__all__ = ["Passage", "central", "closest_to", "count_words", "cut_at_sentence", "extract"]
+__all__ = ["Passage", "central", "closest_to", "count_words", "cut_at_sentence", "extract", "telling"]
 
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}'’-]*")
@@ -86,6 +87,16 @@ def closest_to(query: str) -> Callable[[str], float]:
         return len(wanted & set(content_tokens(sentence))) / len(wanted) if wanted else 0.0
 
     return score
+
+
+def telling(text: str) -> str:
+    """The sentences of a text that say something, without greetings, questions and backchannels; all if none does.
+
+    Example:
+        >>> telling("Hi Bo! I moved to Bergen. How are you?")
+        'I moved to Bergen.'
+    """
+    return " ".join(sentence for sentence in split_sentences(text) if claims(sentence).kept) or text
 
 
 def count_words(text: str) -> int:

@@ -22,7 +22,7 @@ from mnemoscope.graphs.nodes.exchanges import exchanges_of
 from mnemoscope.graphs.nodes.long_term import TierState, UpdateKnowledge, UpdateProfile
 from mnemoscope.graphs.nodes.mid_term import HOT, AskContinuity, AskMetaInfo, AskThemes, InsertSegments
 from mnemoscope.graphs.nodes.persist_tiers import PersistTiers
-from mnemoscope.graphs.nodes.short_term import StmPush
+from mnemoscope.graphs.nodes.short_term import StmPush, compared_by
 from mnemoscope.graphs.nodes.tiers_read import (
     Assemble,
     TierReadState,
@@ -195,7 +195,7 @@ def _embeds(stm: int, batch: int) -> Callable[[Sequence[Turn]], Sequence[str]]:
     def texts(turns: Sequence[Turn]) -> Sequence[str]:
         pages = exchanges_of(turns)
         leaving = pages[: moved_on(len(pages), stm, batch)] if batch == 1 else []
-        return [window_text(page) for page in pages] + [_summary(page) for page in leaving]
+        return [compared_by(page) for page in pages] + [_summary(page) for page in leaving]
 
     return texts
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from mnemoscope.graphs.contracts.contract import Contract, Reading
 from mnemoscope.graphs.contracts.listing import section
-from mnemoscope.graphs.extracts import Passage, central, count_words, extract
+from mnemoscope.graphs.extracts import Passage, central, count_words, extract, telling
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["META_INFO", "Thread"]
+__all__ = ["META_INFO", "Thread", "without_names"]
 
 WORDS = 40
 """The longest overview."""
@@ -39,10 +40,17 @@ def _show(given: Thread) -> str:
 
 
 def _rule(given: Thread) -> Mapping[str, object]:
-    passages = [Passage(line, "", ()) for line in given.so_far.splitlines()]
-    passages += [Passage(turn.content, f"{turn.speaker}: ", ()) for turn in given.turns]
-    text, _ = extract(passages, central([passage.text for passage in passages]), WORDS, count_words)
+    earlier = [line.partition(": ") for line in given.so_far.splitlines()]
+    passages = [Passage(text, name + colon, ()) for name, colon, text in earlier if text]
+    passages += [Passage(telling(turn.content), f"{turn.speaker}: ", ()) for turn in given.turns]
+    text, _ = extract(passages, central(without_names(passages)), WORDS, count_words)
     return {"text": text}
+
+
+def without_names(passages: Sequence[Passage]) -> list[str]:
+    """The texts without the names of those who speak: that people call each other by name says nothing of a theme."""
+    names = {name for passage in passages if (name := passage.lead.removesuffix(": "))}
+    return [reduce(lambda text, name: text.replace(name, ""), sorted(names), passage.text) for passage in passages]
 
 
 def _read(value: Mapping[str, object], given: Thread) -> Reading[str]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from mnemoscope.core.language.keyphrases import keyphrases
 from mnemoscope.graphs.contracts.contract import Contract, Reading
-from mnemoscope.graphs.contracts.listing import CITED, cited_numbers, numbered, texts_of
-from mnemoscope.graphs.extracts import Passage, central, count_words, extract
+from mnemoscope.graphs.contracts.listing import CITED, TEXTS, cited_numbers, numbered, phrases_of
+from mnemoscope.graphs.contracts.meta_info import without_names
+from mnemoscope.graphs.extracts import Passage, central, count_words, extract, telling
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["THEMES", "Batch", "Theme", "as_it_stands"]
+__all__ = ["THEMES", "Batch", "Theme", "as_it_stands", "said"]
 
 TOGETHER = 0.5
 """Mean cosine from which two groups of pages make one theme."""
@@ -56,7 +57,7 @@ _SCHEMA = {
                 "type": "object",
                 "properties": {
                     "theme": {"type": "string"},
-                    "keywords": {"type": "array", "items": {"type": "string"}},
+                    "keywords": TEXTS,
                     "content": {"type": "string"},
                     "pages": CITED,
                 },
@@ -78,8 +79,8 @@ def _rule(given: Batch) -> Mapping[str, object]:
 
 def _theme(group: Sequence[int], given: Batch) -> Mapping[str, object]:
     turns = [turn for at in group for turn in given.pages[at]]
-    texts = [turn.content for turn in turns]
-    passages = [Passage(turn.content, f"{turn.speaker}: ", ()) for turn in turns]
+    passages = [Passage(telling(turn.content), f"{turn.speaker}: ", ()) for turn in turns]
+    texts = without_names(passages)
     content, _ = extract(passages, central(texts), WORDS, count_words)
     phrases = keyphrases("\n".join(texts), limit=KEYWORDS)
     return {
@@ -96,12 +97,13 @@ def _read(value: Mapping[str, object], given: Batch) -> Reading[tuple[Theme, ...
     rejected = 0
     for entry in entries if isinstance(entries, list) else []:
         pages, wrong = cited_numbers(entry["pages"], len(given.pages))
+        keywords, dropped = phrases_of(entry["keywords"], KEYWORDS)
         content = str(entry["content"]).strip()
-        rejected += wrong
+        rejected += wrong + dropped
         if not pages or not content:
             rejected += not wrong
             continue
-        themes.append(Theme(str(entry["theme"]).strip(), texts_of(entry["keywords"])[:KEYWORDS], content, pages))
+        themes.append(Theme(str(entry["theme"]).strip(), keywords, content, pages))
     sorted_in = {number for theme in themes for number in theme.pages}
     missing = [number for number in range(1, len(given.pages) + 1) if number not in sorted_in]
     return Reading((*themes, *as_it_stands(given, missing)), rejected + len(missing))
@@ -110,8 +112,12 @@ def _read(value: Mapping[str, object], given: Batch) -> Reading[tuple[Theme, ...
 def as_it_stands(given: Batch, numbers: Sequence[int]) -> Iterator[Theme]:
     """Pages that were sorted in nowhere, each as a theme of its own that says what was said."""
     for number in numbers:
-        said = "\n".join(f"{turn.speaker}: {turn.content}" for turn in given.pages[number - 1])
-        yield Theme("", (), said, (number,))
+        yield Theme("", (), said(given.pages[number - 1]), (number,))
+
+
+def said(page: Sequence[Turn]) -> str:
+    """What was said on a page and by whom, without the times: what it is compared with others by."""
+    return "\n".join(f"{turn.speaker}: {turn.content}" for turn in page)
 
 
 def _groups(nearness: Sequence[Sequence[float]]) -> list[list[int]]:

@@ -17,7 +17,7 @@ from mnemoscope.graphs.contracts.continuity import CONTINUITY, TwoPages
 from mnemoscope.graphs.contracts.meta_info import META_INFO, Thread
 from mnemoscope.graphs.contracts.themes import THEMES, Batch, Theme, as_it_stands
 from mnemoscope.graphs.nodes.facts import document_vectors
-from mnemoscope.graphs.nodes.short_term import NAMES, PageState, from_pool, turns_of
+from mnemoscope.graphs.nodes.short_term import PageState, from_pool, shared_names, turns_of
 from mnemoscope.graphs.provenance import cite, free_ids, made_from
 from mnemoscope.graphs.segments import SAME_THEME, HeatWeights, Segment, best_segment
 from mnemoscope.graphs.state import MemoryContext
@@ -212,8 +212,7 @@ def nothing_hot(state: SegmentState) -> bool:
 
 def _two_pages(before: MemoryItem, page: MemoryItem, store: MemoryStore) -> TwoPages:
     one, other = store.vectors([before.id, page.id]).astype(np.float64)
-    shared = frozenset(before.attrs[NAMES].splitlines()) & frozenset(page.attrs[NAMES].splitlines())
-    return TwoPages(before.text, page.text, round(float(one @ other), 6), shared)
+    return TwoPages(before.text, page.text, round(float(one @ other), 6), shared_names(before, page))
 
 
 def _segment_item(item_id: ItemId, theme: Theme, pages: Sequence[MemoryItem]) -> MemoryItem:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from mnemoscope.core.language.entities import entities
 from mnemoscope.core.ports import Vectors
+from mnemoscope.graphs.contracts.themes import said
 from mnemoscope.graphs.nodes.exchanges import ObserveExchanges
 from mnemoscope.graphs.nodes.facts import document_vectors
 from mnemoscope.graphs.nodes.write import window_text
@@ -21,12 +22,24 @@ from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 from mnemoscope.scenarios.replay import POOL_SESSION
 
-__all__ = ["NAMES", "TURNS", "PageState", "StmPush", "from_pool", "page_item", "short_term", "turns_of"]
+__all__ = [
+    "TURNS",
+    "PageState",
+    "StmPush",
+    "compared_by",
+    "from_pool",
+    "page_item",
+    "shared_names",
+    "short_term",
+    "turns_of",
+]
 
 TURNS = "turns"
 """Attribute of a page: its turns as JSON until it is analysed, and then nothing."""
 NAMES = "names"
-"""Attribute of a page: the names that it mentions, its speakers' own left out."""
+"""Attribute of a page: the names that it mentions, one a line."""
+SPEAKERS = "speakers"
+"""Attribute of a page: who speaks in it, one a line."""
 
 _TURNS: TypeAdapter[tuple[Turn, ...]] = TypeAdapter(tuple[Turn, ...])
 
@@ -67,16 +80,21 @@ class StmPush:
         return {
             **observed,
             "drafts": drafts,
-            "vectors": await document_vectors([page.text for page in drafts], runtime),
+            "vectors": await document_vectors([compared_by(turns) for turns in ready], runtime),
             "evicted": tuple(stored[left:leaving]),
             "before": stored[left - 1] if left else None,
         }
 
 
+def compared_by(page: Sequence[Turn]) -> str:
+    """The text that stands for a page where vectors are compared; what a probe brought along is the bare fact."""
+    return window_text(page) if page[0].session_id == POOL_SESSION else said(page)
+
+
 def page_item(turns: Sequence[Turn], store: MemoryStore) -> MemoryItem:
     """A page as an item: a dated line per turn, each a verbatim source; one side may be missing."""
-    speakers = {turn.speaker.casefold() for turn in turns}
-    names = {name.casefold() for turn in turns for name in entities(turn.text)} - speakers
+    speakers = dict.fromkeys(turn.speaker for turn in turns)
+    names = dict.fromkeys(name.casefold() for turn in turns for name in entities(turn.text))
     return made_from(
         turns,
         item_id=free_ids([f"page-{turns[0].turn_id}"], store)[0],
@@ -85,7 +103,8 @@ def page_item(turns: Sequence[Turn], store: MemoryStore) -> MemoryItem:
         sources=[Source(turn.turn_id, "verbatim", 1 / len(turns)) for turn in turns],
         attrs={
             TURNS: _TURNS.dump_json(tuple(turns), exclude={"__all__": {"meta"}}, exclude_defaults=True).decode(),
-            NAMES: "\n".join(sorted(names)),
+            NAMES: "\n".join(names),
+            SPEAKERS: "\n".join(speakers),
         },
     )
 
@@ -94,6 +113,13 @@ def turns_of(page: MemoryItem) -> tuple[Turn, ...]:
     """The turns of a page that is not analysed yet; none of one that is."""
     kept = page.attrs[TURNS]
     return _TURNS.validate_json(kept) if kept else ()
+
+
+def shared_names(one: MemoryItem, other: MemoryItem) -> frozenset[str]:
+    """The names that two pages mention, in small letters, without those that their speakers call each other."""
+    speakers = {name.casefold() for page in (one, other) for name in page.attrs[SPEAKERS].splitlines()}
+    both = frozenset(one.attrs[NAMES].splitlines()) & frozenset(other.attrs[NAMES].splitlines())
+    return frozenset(name for name in both if not any(called.startswith(name) for called in speakers))
 
 
 def from_pool(page: MemoryItem) -> bool:

@@ -15,6 +15,7 @@ from mnemoscope.graphs.contracts.knowledge import OWNERS
 from mnemoscope.graphs.nodes.long_term import profile_in
 from mnemoscope.graphs.nodes.mid_term import THREAD
 from mnemoscope.graphs.nodes.persist_tiers import OWNER
+from mnemoscope.graphs.nodes.read import fuse_ranks
 from mnemoscope.graphs.nodes.short_term import short_term
 from mnemoscope.graphs.segments import Segment
 from mnemoscope.graphs.state import MemoryContext, ReadState
@@ -84,7 +85,10 @@ async def find_knowledge(state: TierReadState, runtime: Runtime[MemoryContext]) 
 
 
 class Assemble:
-    """Node `assemble`: the profile, then all else that was found and the whole short-term memory, nearest first.
+    """Node `assemble`: the profile, the pages that were found, then statements and the whole short-term memory.
+
+    The last two rank side by side, each nearest first: a statement is so short that its cosine is higher than that of
+    any page.
 
     Args:
         capacity: Pages of the short-term memory.
@@ -98,10 +102,11 @@ class Assemble:
         """Reads `pages` and `statements`; sets `retrieval`, cut to the budget."""
         store, now = runtime.context.store, state.get("now")
         recent = short_term(store, now, self._capacity, self._batch)
-        found = {item.id: item for item in (*state["pages"], *state["statements"], *recent)}
         profile = profile_in(item for item in store.items(tombstones=True) if held_at(item, now))
-        ranked = [*([profile] if profile else ()), *_scored(list(found.values()), state, runtime)]
-        shown = [_with_thread(item).ranked(rank, item.score) for rank, item in enumerate(ranked, start=1)]
+        beside = fuse_ranks(_scored(recent, state, runtime), state["statements"])
+        found = [*([profile] if profile else ()), *state["pages"], *(item for item, _ in beside)]
+        once = {item.id: item for item in found}.values()
+        shown = [_with_thread(item).ranked(rank, None) for rank, item in enumerate(once, start=1)]
         return {"retrieval": fit(shown, state["budget"])}
 
 
