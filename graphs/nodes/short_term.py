@@ -17,6 +17,7 @@ from mnemoscope.graphs.nodes.write import window_text
 from mnemoscope.graphs.provenance import free_ids, made_from
 from mnemoscope.graphs.segments import moved_on
 from mnemoscope.graphs.state import MemoryContext, WriteState
+from mnemoscope.memory_backends.item_store import held_at
 from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
@@ -134,4 +135,4 @@ def short_term(store: MemoryStore, now: datetime | None, capacity: int, batch: i
         for item in store.items(tombstones=True)
         if item.kind == "page" and (now is None or item.observed_at is None or item.observed_at <= now)
     ]
-    return [page for page in known[moved_on(len(known), capacity, batch) :] if page.is_live]
+    return [page for page in known[moved_on(len(known), capacity, batch) :] if held_at(page, now)]
