@@ -7,14 +7,22 @@ from dataclasses import dataclass
 
 from mnemoscope.core.language.claims import claims
 from mnemoscope.core.language.facts import caption_text, fact_text
-
 from mnemoscope.graphs.contracts.contract import Contract, Reading
 from mnemoscope.graphs.contracts.listing import CITED, cited_numbers, numbered_turns, section
 from mnemoscope.graphs.provenance import containment
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["EXTRACT_FACTS", "Extraction", "Fact", "addressee_of", "why_nothing"]
+__all__ = [
+    "CITED_TEXTS",
+    "EXTRACT_FACTS",
+    "Extraction",
+    "Fact",
+    "addressee_of",
+    "read_cited",
+    "telling_clauses",
+    "why_nothing",
+]
 
 REPEATED = 0.6
 """An assistant's clause with this share of its words in what people said before tells nothing of its own."""
@@ -49,25 +57,21 @@ _INSTRUCTION = (
     "numbers of the turns that each fact comes from. Where nothing is worth keeping, the list is empty. "
     'Reply as JSON: {"facts": [{"text": "…", "sources": [1]}]}.'
 )
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "facts": {
-            "type": "array",
-            "items": {
-                "anyOf": [
-                    {
-                        "type": "object",
-                        "properties": {"text": {"type": "string"}, "sources": CITED},
-                        "required": ["text", "sources"],
-                    },
-                    {"type": "string"},
-                ]
+CITED_TEXTS = {
+    "type": "array",
+    "items": {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"text": {"type": "string"}, "sources": CITED},
+                "required": ["text", "sources"],
             },
-        }
+            {"type": "string"},
+        ]
     },
-    "required": ["facts"],
 }
+"""Schema of what `read_cited` reads."""
+_SCHEMA = {"type": "object", "properties": {"facts": CITED_TEXTS}, "required": ["facts"]}
 
 
 def _show(given: Extraction) -> str:
@@ -79,14 +83,14 @@ def _show(given: Extraction) -> str:
 
 
 def _rule(given: Extraction) -> Mapping[str, object]:
-    heard = [turn.content for turn in (*given.before, *given.turns) if turn.role != "assistant"]
+    told = telling_clauses(given)
     facts: list[Mapping[str, object]] = []
     for number, turn in enumerate(given.turns, start=1):
         addressee = addressee_of(turn, (*given.before, *given.turns))
         texts = [
-            fact_text(claim.text, speaker=turn.speaker, addressee=addressee, at=turn.at)
-            for claim in claims(turn.text).kept
-            if turn.role != "assistant" or containment(claim.text, heard) < REPEATED
+            fact_text(clause, speaker=turn.speaker, addressee=addressee, at=turn.at)
+            for place, clause in told
+            if place == number
         ]
         if turn.caption:
             texts.append(caption_text(turn.caption, speaker=turn.speaker, at=turn.at))
@@ -95,19 +99,7 @@ def _rule(given: Extraction) -> Mapping[str, object]:
 
 
 def _read(value: Mapping[str, object], given: Extraction) -> Reading[tuple[Fact, ...]]:
-    entries = value["facts"]
-    facts: list[Fact] = []
-    rejected = 0
-    for entry in entries if isinstance(entries, list) else []:
-        # a bare text is a fact of all turns: the one promotion that this contract knows
-        text = str(entry["text"] if isinstance(entry, dict) else entry).strip()
-        numbers, wrong = cited_numbers(entry["sources"], len(given.turns)) if isinstance(entry, dict) else ((), 0)
-        rejected += wrong
-        if not text or (wrong and not numbers):
-            rejected += not wrong
-            continue
-        facts.append(Fact(text, numbers))
-    return Reading(tuple(dict.fromkeys(facts)), rejected)
+    return read_cited(value["facts"], len(given.turns))
 
 
 EXTRACT_FACTS: Contract[Extraction, tuple[Fact, ...]] = Contract(
@@ -120,6 +112,41 @@ EXTRACT_FACTS: Contract[Extraction, tuple[Fact, ...]] = Contract(
     rule=_rule,
     read=_read,
 )
+
+
+def read_cited(entries: object, offered: int) -> Reading[tuple[Fact, ...]]:
+    """The statements of a reply, each once, with the numbers that they name.
+
+    Args:
+        entries: A list of objects with `text` and `sources`, or of bare texts: such a one is made of all that was
+            offered, the one promotion that these contracts know.
+        offered: Valid numbers are 1 to this; an object that names others only is left out.
+    """
+    facts: list[Fact] = []
+    rejected = 0
+    for entry in entries if isinstance(entries, list) else []:
+        text = str(entry["text"] if isinstance(entry, dict) else entry).strip()
+        numbers, wrong = cited_numbers(entry["sources"], offered) if isinstance(entry, dict) else ((), 0)
+        rejected += wrong
+        if not text or (wrong and not numbers):
+            rejected += not wrong
+            continue
+        facts.append(Fact(text, numbers))
+    return Reading(tuple(dict.fromkeys(facts)), rejected)
+
+
+def telling_clauses(given: Extraction) -> list[tuple[int, str]]:
+    """The clauses that say something, as they were said, each with its turn's number.
+
+    Those of an assistant count only where they are not an echo of what people said.
+    """
+    heard = [turn.content for turn in (*given.before, *given.turns) if turn.role != "assistant"]
+    return [
+        (number, claim.text)
+        for number, turn in enumerate(given.turns, start=1)
+        for claim in claims(turn.text).kept
+        if turn.role != "assistant" or containment(claim.text, heard) < REPEATED
+    ]
 
 
 def addressee_of(turn: Turn, around: Sequence[Turn]) -> str | None:
