@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Literal, cast
 
 from mnemoscope.core.errors import ConfigError, shown
 from mnemoscope.core.spec import Value
-from mnemoscope.graphs.architecture import EvidenceClass, WriteGraph, write_graph
+from mnemoscope.core.usage import Usage
+from mnemoscope.graphs.architecture import EvidenceClass, Mode, WriteGraph, asks_nothing, write_graph
 from mnemoscope.graphs.importance import IMPORTANCE_SOURCES, ImportanceSource, take_share
 from mnemoscope.graphs.nodes.exchanges import ObserveExchanges, exchanges_of, render_exchanges
-from mnemoscope.graphs.nodes.summaries import DEFAULT_WORDS, GIVEN_SUMMARY, Retire, Summarise, summary_text
+from mnemoscope.graphs.nodes.summaries import Retire, Summarise, session_summary, summary_calls
 from mnemoscope.graphs.nodes.write import index_vectors, index_words, window_text
 from mnemoscope.graphs.parameters import one_of, whole
 from mnemoscope.graphs.state import WriteState
@@ -30,7 +31,8 @@ class Share:
 
     share: int
     importance: ImportanceSource
-    summary: bool
+    summary: bool | Literal["llm"]
+    """`llm`: by a model, where the data brings none."""
 
     @classmethod
     def checked(cls, share: object, importance: object, summary: object) -> Share:
@@ -39,10 +41,10 @@ class Share:
         Raises:
             ConfigError: One is out of its range.
         """
-        if not isinstance(summary, bool):
-            raise ConfigError(f"summary is {shown(summary)}; it must be true or false")
+        if not isinstance(summary, bool) and summary != "llm":
+            raise ConfigError(f"summary is {shown(summary)}; it must be true, false or llm")
         source = cast("ImportanceSource", one_of("importance", importance, IMPORTANCE_SOURCES))
-        return cls(whole("share", share, 1, 100), source, summary)
+        return cls(whole("share", share, 1, 100), source, "llm" if summary == "llm" else bool(summary))
 
     @property
     def parameters(self) -> dict[str, Value]:
@@ -58,7 +60,17 @@ class Share:
     def evidence_class(self) -> EvidenceClass:
         """A twin as soon as a rule may stand in the place of the importance model or of the summarising one."""
         ruled = self.share < 100 and self.importance != "given"
-        return "twin" if ruled or self.summary else "package"
+        return "twin" if ruled or self.summary is True else "model" if self.summary else "package"
+
+    @property
+    def mode(self) -> Mode | None:
+        """Whether a model is asked; None where no part of it could."""
+        return "llm" if self.summary == "llm" else None if self.evidence_class == "package" else "heuristic"
+
+    @property
+    def asks(self) -> Callable[[Sequence[Turn]], Usage]:
+        """What its summaries cost."""
+        return summary_calls() if self.summary == "llm" else asks_nothing
 
     def reach(self, store: MemoryStore, now: datetime | None) -> tuple[tuple[MemoryItem, ...], tuple[MemoryItem, ...]]:
         """What may be handed over at a moment: the summary (none or one), and the exchanges in order."""
@@ -73,9 +85,9 @@ def keep_exchanges(share: Share, *, vectors: bool) -> WriteGraph:
     """The WRITE graph observe → render → [summarise →] index [→ retire]."""
     return write_graph(
         {
-            "observe": ObserveExchanges(whole_session=share.summary),
+            "observe": ObserveExchanges(whole_session=bool(share.summary)),
             "render": render_exchanges,
-            **({"summarise": Summarise()} if share.summary else {}),
+            **({"summarise": Summarise(mode=share.mode or "heuristic")} if share.summary else {}),
             "index": index_vectors if vectors else index_words,
             **({"retire": Retire(lets_turns_go=False)} if share.summary else {}),
         },
@@ -95,8 +107,7 @@ def embeds_exchanges(share: Share) -> Callable[[Sequence[Turn]], Sequence[str]]:
             last = place + 1 == len(exchanges) or exchanges[place + 1][0].session_id != session
             if share.summary and last:
                 spoken = [turn for other in exchanges if other[0].session_id == session for turn in other]
-                given = spoken[-1].meta.get(GIVEN_SUMMARY, "").strip()
-                found.append(given or summary_text(spoken, DEFAULT_WORDS)[0])
+                found.append(session_summary(spoken))
         return found
 
     return texts

@@ -42,7 +42,7 @@ async def cut(state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str,
     return {"retrieval": fit_latest(found, state["budget"], head=head)}
 
 
-def lc(share: int = 100, importance: str = "auto", summary: bool = False) -> Architecture:
+def lc(share: int = 100, importance: str = "auto", summary: bool | str = False) -> Architecture:
     """Long context of the top share of the user's turns by importance, each with the assistant's reply.
 
     Importance is worked out when asked, on what was said until then. `share=100` is the whole history.
@@ -51,8 +51,8 @@ def lc(share: int = 100, importance: str = "auto", summary: bool = False) -> Arc
         share: Per cent of the exchanges in which the user speaks, 1 to 100, rounded up.
         importance: `given` scores of the data; `salience`, a rule in the place of a trained model; `auto`: given ones
             where every exchange has one.
-        summary: Whether the last session's summary stands in front, as in all of MemUse's conditions; False is the
-            memory-only arm.
+        summary: Whether the last session's summary stands in front, as in all of MemUse's conditions: the data's, or
+            else one of chosen sentences (True) or of the memory model (`llm`). False is the memory-only arm.
     """
     chosen = Share.checked(share, importance, summary)
     what = "everything" if chosen.share == 100 else f"the {chosen.share} % most important of what"
@@ -68,6 +68,7 @@ def lc(share: int = 100, importance: str = "auto", summary: bool = False) -> Arc
         hands_over=share_of_history(chosen.share),
         family="capacity",
         loses="" if chosen.share == 100 else f"the {100 - chosen.share} % of exchanges ranked as least important",
-        mode=None if chosen.evidence_class == "package" else "heuristic",
+        asks=chosen.asks,
+        mode=chosen.mode,
         evidence_class=chosen.evidence_class,
     )

@@ -66,7 +66,7 @@ class Cut:
         return {"retrieval": fit(found, replace(budget, k=k + head if k else 0))}
 
 
-def rag(share: int = 100, k: int = DEFAULT_K, importance: str = "auto", summary: bool = False) -> Architecture:
+def rag(share: int = 100, k: int = DEFAULT_K, importance: str = "auto", summary: bool | str = False) -> Architecture:
     """Search over the exchanges that `lc` with the same share hands over whole.
 
     MemUse searches with text-embedding-3-small; here it is the embedder of the run, named in its settings.
@@ -75,7 +75,7 @@ def rag(share: int = 100, k: int = DEFAULT_K, importance: str = "auto", summary:
         share: Per cent of the exchanges in which the user speaks, 1 to 100, rounded up.
         k: Exchanges given at most, 1 to 1,000; the run's own `--k` holds too.
         importance: As for `lc`.
-        summary: Whether the last session's summary stands in front; it does not count towards `k`.
+        summary: As for `lc`; it does not count towards `k`.
     """
     chosen, most = Share.checked(share, importance, summary), whole("k", k, 1, MOST_K)
     within = "" if chosen.share == 100 else f", of the {chosen.share} % most important"
@@ -94,6 +94,7 @@ def rag(share: int = 100, k: int = DEFAULT_K, importance: str = "auto", summary:
         loses="exchanges far from the question"
         if chosen.share == 100
         else f"the {100 - chosen.share} % of exchanges ranked as least important, and what is far from the question",
-        mode=None if chosen.evidence_class == "package" else "heuristic",
+        asks=chosen.asks,
+        mode=chosen.mode,
         evidence_class=chosen.evidence_class,
     )

@@ -8,13 +8,13 @@ from dataclasses import replace
 import regex
 from langgraph.runtime import Runtime
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import ItemId
 from mnemoscope.core.language.tokens import estimate_tokens
 from mnemoscope.core.ports import LanguageModel, Message
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.extracts import Passage, closest_to, extract
-from mnemoscope.graphs.nodes.summaries import without_model
 from mnemoscope.graphs.state import MemoryContext, ReadState
 from mnemoscope.memory_backends.item_store import united_sources
 from mnemoscope.memory_backends.record import MemoryItem, Source
@@ -63,7 +63,7 @@ class Compress:
 
     async def _asked(self, best: Sequence[MemoryItem], query: str, model: LanguageModel | None) -> tuple[str, Usage]:
         if model is None:
-            raise without_model("compressed")
+            raise ConfigError("compressed(mode=llm) asks a model and there is none; add --memory-model or --model")
         asked = f"Memories:\n{render_block(best)}\n\nThe user says: {query}"
         completion = await model.complete(
             [Message("system", _INSTRUCTION.format(tokens=self._tokens)), Message("user", asked)],

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 
 from langgraph.runtime import Runtime
 
-from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import ItemId, TurnId
-from mnemoscope.core.language.display import conversation_time
-from mnemoscope.core.language.tokens import estimate_tokens
-from mnemoscope.core.ports import LanguageModel, Message
-from mnemoscope.core.structured import read_structured
+from mnemoscope.core.language.sentences import split_sentences
+from mnemoscope.core.language.tokens import lexical_tokens
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
-from mnemoscope.graphs.extracts import Passage, central, count_words, cut_at_sentence, extract
+from mnemoscope.graphs.contracts.asking import ask, planned_call
+from mnemoscope.graphs.contracts.rolling_summary import chosen_sentences, rolling_summary
 from mnemoscope.graphs.nodes.write import ends_session
 from mnemoscope.graphs.provenance import last_time
-from mnemoscope.graphs.state import MemoryContext, WriteState
+from mnemoscope.graphs.state import MemoryContext, WriteEvent, WriteState
 from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.scenarios.records import Turn
+from mnemoscope.scenarios.replay import POOL_SESSION
 
 __all__ = [
     "DEFAULT_WORDS",
@@ -28,9 +28,8 @@ __all__ = [
     "Retire",
     "Summarise",
     "nothing_ended",
+    "session_summary",
     "summary_calls",
-    "summary_text",
-    "without_model",
 ]
 
 GIVEN_SUMMARY = "session_summary"
@@ -38,29 +37,30 @@ GIVEN_SUMMARY = "session_summary"
 DEFAULT_WORDS = 150
 """MemUse's summaries are at most this long."""
 
-_SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
-_INSTRUCTION = (
-    "You keep notes for an assistant. Summarise the conversation below in at most {words} words, in its own language: "
-    "what the user told about themselves, their plans, feelings and requests, with names, numbers and dates. Write "
-    'nothing that is not in it. Reply as JSON: {{"summary": "…"}}.'
-)
-
 
 class ObserveSession:
-    """Node `observe`: holds a session's turns back until it is over."""
+    """Node `observe`: holds a session's turns back until it is over.
+
+    Memories that a probe brings along are held beside them until they are complete, and end no session.
+    """
 
     async def __call__(self, state: WriteState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
         """Reads `event` and `buffer`; sets `buffer`, `waiting` and `ended`."""
         event, held = state["event"], state["buffer"]
         turn = event.turn
-        if turn is None:
-            over = held if held and ends_session(event, held) else ()
-            return {"ended": over, "buffer": () if over else held, "waiting": () if over else state["waiting"]}
-        if turn.is_empty:
+        if turn is not None and turn.is_empty:
             return {"dropped": {turn.turn_id: "empty"}, "ended": ()}
-        over = held if held and held[-1].session_id != turn.session_id else ()
-        kept = (turn,) if over else (*held, turn)
+        over = tuple(one for one in held if _is_over(one, event))
+        gone = {one.turn_id for one in over}
+        kept = (*(one for one in held if one.turn_id not in gone), *((turn,) if turn else ()))
         return {"ended": over, "buffer": kept, "waiting": tuple(one.turn_id for one in kept)}
+
+
+def _is_over(held: Turn, event: WriteEvent) -> bool:
+    turn = event.turn
+    if turn is None:
+        return ends_session(event, (held,))
+    return held.session_id != turn.session_id and turn.session_id != POOL_SESSION
 
 
 class Summarise:
@@ -74,38 +74,21 @@ class Summarise:
 
     def __init__(self, words: int = DEFAULT_WORDS, mode: Mode = "heuristic") -> None:
         self._words, self._mode = words, mode
+        self._contract = rolling_summary(words)
 
     async def __call__(self, state: WriteState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-        """Reads `ended` and `drafts`; sets `drafts`, and what a model cost."""
+        """Reads `ended` and `drafts`; sets `drafts` and `parse_failures`."""
         turns, drafts = state["ended"], state.get("drafts", ())
         if not turns:
             return {"drafts": drafts}
-        text, origin, usage, failures = turns[-1].meta.get(GIVEN_SUMMARY, "").strip(), "given", Usage(), 0
+        text, origin, failures = _given(turns), "given", 0
         if not text and self._mode == "llm":
-            text, usage = await self._asked(turns, runtime.context.ports.model)
-            origin, failures = "model", int(not text)
-        cited: frozenset[TurnId] = frozenset()
+            answer = await ask(self._contract, turns, "llm", runtime.context.ports.model)
+            text, origin, failures = answer.value or "", "model", answer.parse_failures
         if not text:
-            origin = "chosen sentences"
-            text, cited = summary_text(turns, self._words)
-        return {
-            "drafts": (*drafts, _summary_item(turns, text, origin, cited)),
-            "usage": usage,
-            "parse_failures": failures,
-        }
-
-    async def _asked(self, turns: Sequence[Turn], model: LanguageModel | None) -> tuple[str, Usage]:
-        if model is None:
-            raise without_model("summary")
-        completion = await model.complete(
-            [Message("system", _INSTRUCTION.format(words=self._words)), Message("user", _transcript(turns))],
-            phase="summarise",
-            schema=_SCHEMA,
-            max_tokens=4 * self._words,
-        )
-        value = read_structured(completion.text, _SCHEMA).value
-        text = str(value["summary"]).strip() if value else ""
-        return cut_at_sentence(text, self._words, count_words), completion.usage
+            text, origin = chosen_sentences(turns, self._words), "chosen sentences"
+        cited = _quoted(text, turns) if origin == "chosen sentences" else frozenset()
+        return {"drafts": (*drafts, _summary_item(turns, text, origin, cited)), "parse_failures": failures}
 
 
 class Retire:
@@ -137,30 +120,42 @@ def nothing_ended(state: WriteState) -> bool:
     return not state.get("ended")
 
 
-def summary_text(turns: Sequence[Turn], words: int) -> tuple[str, frozenset[TurnId]]:
-    """The sentences of a session that speak most of what it speaks of, and the turns that they stand in."""
-    passages = [Passage(t.content, f"{t.speaker}: ", (Source(t.turn_id, "cited"),)) for t in turns]
-    text, used = extract(passages, central([turn.content for turn in turns]), words, count_words)
-    return text, frozenset(source.turn_id for passage in used for source in passage.sources)
+def _given(turns: Sequence[Turn]) -> str:
+    """The summary that the data brings with a session; empty where there is none."""
+    return turns[-1].meta.get(GIVEN_SUMMARY, "").strip()
+
+
+def session_summary(turns: Sequence[Turn], words: int = DEFAULT_WORDS) -> str:
+    """What `Summarise` keeps of a session without a model."""
+    return _given(turns) or chosen_sentences(turns, words)
 
 
 def summary_calls(words: int = DEFAULT_WORDS) -> Callable[[Sequence[Turn]], Usage]:
     """An estimate of what summaries by a model cost: one call per session that brings none."""
 
     def asks(turns: Sequence[Turn]) -> Usage:
-        total = Usage()
-        for session in _sessions(turns):
-            if not session[-1].meta.get(GIVEN_SUMMARY, "").strip():
-                prompt = estimate_tokens((_INSTRUCTION, _transcript(session)))
-                total = total + Usage({"summarise": 1}, prompt_tokens=prompt, completion_tokens=2 * words)
+        total, contract = Usage(), rolling_summary(words)
+        spoken = [turn for turn in turns if not turn.is_empty]
+        for _, session in groupby(spoken, key=lambda turn: turn.session_id):
+            if not _given(together := tuple(session)):
+                total = total + planned_call(contract, contract.show(together))
         return total
 
     return asks
 
 
-def without_model(name: str) -> ConfigError:
-    """The error of an architecture that asks a model and has none."""
-    return ConfigError(f"{name}(mode=llm) asks a model and there is none; add --memory-model or --model")
+def _quoted(text: str, turns: Sequence[Turn]) -> frozenset[TurnId]:
+    """The turns that have a sentence of a text which was put together of sentences; repetitions count too."""
+    leads = tuple(f"{turn.speaker}: " for turn in turns)
+    lines = [line.removeprefix(next(filter(line.startswith, leads), "")) for line in text.splitlines()]
+    taken = {_words_of(sentence) for line in lines for sentence in split_sentences(line)}
+    return frozenset(
+        turn.turn_id for turn in turns if any(_words_of(one) in taken for one in split_sentences(turn.content))
+    )
+
+
+def _words_of(sentence: str) -> str:
+    return " ".join(lexical_tokens(sentence)) or sentence
 
 
 def _summary_item(turns: Sequence[Turn], text: str, origin: str, cited: frozenset[TurnId]) -> MemoryItem:
@@ -178,20 +173,3 @@ def _summary_item(turns: Sequence[Turn], text: str, origin: str, cited: frozense
         seq_to=turns[-1].index,
         attrs={"session": str(turns[0].session_id), "origin": origin},
     )
-
-
-def _transcript(turns: Sequence[Turn]) -> str:
-    lines = [f"{turn.speaker}: {turn.content}" for turn in turns]
-    return "\n".join([f"Conversation of {conversation_time(turns[0].at)}", *lines])
-
-
-def _sessions(turns: Sequence[Turn]) -> list[list[Turn]]:
-    found: list[list[Turn]] = []
-    for turn in turns:
-        if turn.is_empty:
-            continue
-        if found and found[-1][-1].session_id == turn.session_id:
-            found[-1].append(turn)
-        else:
-            found.append([turn])
-    return found

@@ -13,8 +13,6 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.ports import Completion, Message
 from mnemoscope.core.usage import Phase, Usage
 from mnemoscope.graphs.architecture import create_architecture
-from mnemoscope.graphs.conformance import run_conformance
-from mnemoscope.graphs.conformance.material import conformance_ports
 from mnemoscope.graphs.extracts import count_words
 from mnemoscope.graphs.importance import salience
 from mnemoscope.memory_backends.embedders.hashing import HashEmbedder
@@ -69,6 +67,7 @@ class ScriptedModel:
         ("summary(words=150)", "summary"),
         ("lc(share=25,summary=true)", "lc(share=25,summary=true)"),
         ("rag(25, k=10)", "rag(share=25)"),
+        ("lc(summary=llm)", "lc(summary=llm)"),
     ],
 )
 def test_names_read_back(text: str, name: str) -> None:
@@ -79,7 +78,7 @@ def test_names_read_back(text: str, name: str) -> None:
     ("text", "wrong"),
     [
         ("lc(share=0)", "share is 0; it must be a whole number from 1 to 100"),
-        ("lc(summary=1)", "summary is 1; it must be true or false"),
+        ("lc(summary=1)", "summary is 1; it must be true, false or llm"),
         ("rag(importance=guessed)", "importance is 'guessed'; it must be one of auto, given, salience"),
         ("oracle(around=-1)", "around is -1"),
         ("compressed(by=hybrid)", "by is 'hybrid'; it must be one of dense, bm25"),
@@ -101,6 +100,8 @@ def test_evidence_classes_say_where_a_rule_stands_for_a_model() -> None:
                 "lc(share=25)",
                 "lc(share=25,importance=given)",
                 "lc(summary=true)",
+                "lc(summary=llm)",
+                "lc(share=25,summary=llm)",
                 "summary",
                 "summary(mode=llm)",
             ),
@@ -108,9 +109,9 @@ def test_evidence_classes_say_where_a_rule_stands_for_a_model() -> None:
         )
     }
     assert [name for name, given in classes.items() if given == "twin"] == [
-        "lc(share=25)", "lc(summary=true)", "summary", "compressed",
+        "lc(share=25)", "lc(summary=true)", "lc(share=25,summary=llm)", "summary", "compressed",
     ]  # fmt: skip
-    assert classes["summary(mode=llm)"] == classes["compressed(mode=llm)"] == "model"
+    assert {classes[name] for name in ("summary(mode=llm)", "compressed(mode=llm)", "lc(summary=llm)")} == {"model"}
 
 
 async def test_oracle_with_context_stays_within_the_session() -> None:
@@ -224,16 +225,24 @@ async def test_a_models_summary_and_what_stands_in_for_an_unreadable_one() -> No
     assert backend.estimate(turns).calls == 2
 
 
-def test_the_model_modes_conform() -> None:
-    def with_model():
-        return replace(conformance_ports(), model=ScriptedModel('{"summary": "They spoke of the harbour."}'))
+async def test_a_model_that_writes_too_much_is_cut_at_a_sentence_and_counted() -> None:
+    model = ScriptedModel(json.dumps({"summary": "Amy has a cat. " + "It is grey. " * 60}))
+    backend = await fed("summary(mode=llm)", [said(0, "I adopted a cat.")], replace(ports(), model=model))
+    (item,) = [item async for item in backend.items()]
+    assert 140 < count_words(item.text) <= 150 and item.text.endswith("grey.")
+    assert (await backend.stats()).parse_failures == 1
+    assert "at most 150 words" in model.asked[0][0].content
 
-    report = run_conformance(
-        create_architecture("summary(mode=llm)").backend, ports_factory=with_model, size=40,
-        rows=["C10", "C12", "C13", "C14", "C16", "C17", "C22", "C23", "C25"],
-    )  # fmt: skip
-    assert report.passed, str(report)
-    assert {row.id for row in report.rows if row.status == "not_applicable"} == set()
+
+async def test_a_summary_beside_the_share_can_be_a_models() -> None:
+    model = ScriptedModel(json.dumps({"summary": "Amy greeted her diary."}))
+    backend = await fed("lc(summary=llm)", DIARY, replace(ports(), model=model))
+    found = await backend.retrieve(Query("x"), Budget(), LATER)
+    assert found.items[0].text == "Amy greeted her diary." and found.items[0].kind == "summary"
+    assert len(model.asked) == 2 == backend.estimate(DIARY).calls
+    first = await opened("lc(summary=true)")
+    await first.write(DIARY[0])
+    assert not (await first.retrieve(Query("x"), Budget(), LATER)).items, "in the first session there is no summary"
 
 
 DIARY = [
