@@ -43,6 +43,8 @@ class ModeSheet:
     """Model calls that taking in the bundled scenarios would cost, over their turns; embedding left out."""
     calls_per_query: int
     """Model calls of one read; embedding left out."""
+    unverified: bool
+    """Written anew after a published system, and not shown to find what it finds."""
     embedded_per_turn: float
     """Texts that taking in the bundled scenarios embeds, over their turns."""
 
@@ -104,6 +106,7 @@ def _mode(architecture: Architecture) -> ModeSheet:
         mode=architecture.mode,
         evidence=architecture.evidence_class,
         provenance=architecture.capabilities.finest_provenance,
+        unverified=architecture.capabilities.unverified_as(architecture.name),
         calls_per_turn=round(calls / turns, 3),
         calls_per_query=read.calls - read.calls_by_phase.get("embed", 0),
         embedded_per_turn=round(sum(usage.embedded_texts for usage in usages) / turns, 3),

@@ -24,7 +24,8 @@ prints it); each passes the conformance kit (`mnemoscope architecture check NAME
 
 - **evidence**: `package` is the method itself, or the system's own code; `twin` has rules in a model's place
   (`mode=heuristic`, the default); `model` is written anew and asks a model (`mode=llm`). A twin checks the architecture
-  and says nothing about a paper's figures; no significance mark is set across the three.
+  and says nothing about a paper's figures; no significance mark is set across the three. `unverified`: written anew
+  after a published system (`…-style`), and no test shows that it finds as much as that system's own package.
 - **calls**: to a language model, per turn of the bundled scenarios and per query. `mnemoscope run --estimate` projects
   them for scenarios of your own, with tokens and money, before anything is spent.
 - **sources**: the tightest grade by which a memory names the turns that it was made from. Strict recall follows
@@ -76,12 +77,13 @@ def write_pages(folder: Path) -> None:
 
 
 def _row(sheet: ArchitectureSheet) -> str:
-    evidence = [*dict.fromkeys(way.evidence for way in sheet.modes), *(["reads gold"] if sheet.privileged else [])]
+    evidence = dict.fromkeys(f"{way.evidence}{' (unverified)' * way.unverified}" for way in sheet.modes)
+    marks = [*evidence, *(["reads gold"] if sheet.privileged else [])]
     cells = (
         f"[`{sheet.name}`]({sheet.name}.md)",
         sheet.summary,
         sheet.loses or "–",
-        ", ".join(evidence),
+        ", ".join(marks),
         " / ".join(f"{way.calls_per_turn:.2g}" for way in sheet.modes),
         " / ".join(str(way.calls_per_query) for way in sheet.modes),
         " / ".join(dict.fromkeys(way.provenance for way in sheet.modes)),

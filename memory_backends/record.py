@@ -227,3 +227,10 @@ class Capabilities:
     """Works on a user's turns and an assistant's replies; people among themselves must be mapped to the two."""
     selective: bool = False
     """What is within reach is chosen without the query (a share, a summary, chance), so a kept turn may stay out."""
+    verified: bool = False
+    """Of a memory written anew after a published system (`…-style`): a test shows that it finds as much as the system's
+    own package, within 5 points of recall. The others are marked `unverified`."""
+
+    def unverified_as(self, memory: str) -> bool:
+        """Whether rows of a memory of that name are marked: it was not shown to find what its original finds."""
+        return memory.partition("(")[0].endswith("-style") and not self.verified

@@ -36,6 +36,7 @@ def list_architectures(as_json: JsonFlag = False) -> None:
         caption="evidence: package = the method itself or the system's own code;\n"
         "twin = rules in a model's place (mode=heuristic, the default);\n"
         "llm: model = written anew, with a model (mode=llm).\n"
+        "* = unverified: not shown to find as much as the system of that name.\n"
         "calls: to a model, per turn of the bundled scenarios / per query.\n"
         "sources: the tightest grade by which a memory names its turns."
     )
@@ -85,7 +86,7 @@ def check(
 
 def _cells(sheet: ArchitectureSheet) -> tuple[str, str, str, str, str]:
     said = f"{sheet.summary}\nloses: {sheet.loses}" if sheet.loses else sheet.summary
-    evidence = [f"llm: {way.evidence}" if way.mode == "llm" else way.evidence for way in sheet.modes]
+    evidence = [f"{'llm: ' * (way.mode == 'llm')}{way.evidence}{'*' * way.unverified}" for way in sheet.modes]
     evidence += ["reads gold"] if sheet.privileged else []
     calls = [f"{way.calls_per_turn:.2g}/{way.calls_per_query}" for way in sheet.modes]
     return sheet.name, said, "\n".join(evidence), "\n".join(calls), "\n".join(way.provenance for way in sheet.modes)
@@ -110,6 +111,7 @@ def _document(sheet: ArchitectureSheet) -> dict[str, object]:
             {
                 "mode": way.mode,
                 "evidence": way.evidence,
+                "unverified": way.unverified,
                 "provenance": way.provenance,
                 "model_calls_per_turn": way.calls_per_turn,
                 "model_calls_per_query": way.calls_per_query,

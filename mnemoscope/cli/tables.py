@@ -103,10 +103,7 @@ def _span(figure: Figure) -> str:
 
 
 def _marks(view: SystemView) -> str:
-    marks = [view.row.evidence_class, view.row.mode, "reads gold" if view.row.privileged else ""]
-    marks += [f"other {setting}" for setting in view.unequal]
-    marks.append("" if view.is_complete else "incomplete")
-    return ", ".join(mark for mark in marks if mark)
+    return ", ".join(view.marks if view.is_complete else (*view.marks, "incomplete"))
 
 
 def _title(benchmark: str, metric: str, stratum: str) -> str:

@@ -17,7 +17,7 @@ __all__ = ["csv_cell", "to_csv", "to_markdown"]
 _COLUMNS = (
     *("benchmark", "metric", "stratum", "system", "value", "low", "high", "strict", "vs_none", "vs_oracle"),
     *("n_expected", "n_scored", "n_error", "n_invalid", "n_excluded", "clusters"),
-    *("judge_key", "kappa", "flip_rate", "evidence", "privileged", "mode", "unequal"),
+    *("judge_key", "kappa", "flip_rate", "evidence", "unverified", "privileged", "mode", "unequal"),
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -34,6 +34,7 @@ def to_csv(comparison: Comparison) -> str:
             **figure.to_json(),
             "benchmark": figure.benchmark,
             "strict": finite(figure.strict),
+            "unverified": "yes" if row.is_unverified else "no",
             "privileged": "yes" if row.privileged else "no",
             "mode": row.mode,
             "unequal": "; ".join(views[figure.system].unequal),
@@ -76,13 +77,11 @@ def to_markdown(comparison: Comparison, *, by: str | None = None) -> str:
             lines += ["|---|---|--:|--:|--:|--:|--:|---|---|"]
             for figure in sorted(figures, key=lambda f: views[f.system].part):
                 view = views[figure.system]
-                marks = [view.row.evidence_class, view.row.mode, "reads gold" if view.row.privileged else ""]
-                evidence = ", ".join(filter(None, (*marks, *(f"other {setting}" for setting in view.unequal))))
                 title = ALL if figure.stratum == ALL else stratum_title(benchmark, figure.stratum)
                 cells = [figure.system, title, _span(figure), f"{figure.n_scored}/{figure.n_expected}"]
                 cells += [_points(figure.vs_none), _points(figure.vs_oracle)]
                 strict = _percent(figure.strict) if figure.n_failed else ""
-                lines.append(f"| {' | '.join(map(_escape, (*cells, strict, evidence, _judge(figure))))} |")
+                lines.append(f"| {' | '.join(map(_escape, (*cells, strict, ', '.join(view.marks), _judge(figure))))} |")
             lines.append("")
     for findings in comparison.analyses:
         lines += _findings(findings)

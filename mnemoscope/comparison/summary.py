@@ -64,6 +64,13 @@ class SystemView:
         return self.row.evidence_class == IMPORTED
 
     @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands beside its figures: evidence class and mode, and what sets it apart from other rows."""
+        own = ("unverified" if self.row.is_unverified else "", "reads gold" if self.row.privileged else "")
+        unequal = (f"other {setting}" for setting in self.unequal)
+        return tuple(filter(None, (self.row.evidence_class, self.row.mode, *own, *unequal)))
+
+    @property
     def part(self) -> Literal[0, 1, 2]:
         """Part of a table: 0 for what is ranked, 1 for imported rows, 2 for those that read gold."""
         return 2 if self.row.privileged else 1 if self.is_imported else 0
@@ -82,6 +89,7 @@ class SystemView:
             "evidence": self.row.evidence_class,
             "mode": self.row.mode or None,
             "privileged": self.row.privileged,
+            "unverified": self.row.is_unverified,
             "summary": self.row.summary,
             "files": list(self.files),
             "settings": dict(self.settings),

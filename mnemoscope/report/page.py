@@ -173,7 +173,8 @@ def _parts(
 
 def system_tags(view: SystemView, words: Wording) -> tuple[str, ...]:
     """Marks beside a system's name: evidence class, mode, gold, settings of its own, whether cells are missing."""
-    tags = [view.row.evidence_class, view.row.mode, words("privileged") if view.row.privileged else ""]
+    tags = [view.row.evidence_class, view.row.mode, words("unshown") if view.row.is_unverified else ""]
+    tags.append(words("privileged") if view.row.privileged else "")
     tags += [words("other_setting", name=setting) for setting in view.unequal]
     tags.append("" if view.is_complete else words("incomplete"))
     return tuple(tag for tag in tags if tag)

@@ -79,6 +79,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "prompt_sha": ("prompt {sha}", "提示 {sha}"),
     "judgements": ("Judgements", "评判次数"),
     "judgements_value": ("{failed} of {asked} failed, {share}", "{asked} 次中失败 {failed} 次，{share}"),
+    "unshown": ("unverified", "未经验证"),
     "privileged": ("reads gold", "读取标准答案"),
     "privileged_note": (
         "Rows marked “reads gold” are ceilings, not competitors: they are told the answer’s evidence.",
@@ -86,8 +87,10 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "evidence_note": (
         "package: the method itself or the system’s own code · model: written anew, with a model · twin: rules in a "
-        "model’s place. No mark is set across these classes.",
-        "package：方法本身或系统自带代码 · model：用模型重新实现 · twin：以规则代替模型。不同类别之间不标显著性。",
+        "model’s place. No mark is set across these classes. Unverified: not shown to find as much as the system of "
+        "that name.",
+        "package：方法本身或系统自带代码 · model：用模型重新实现 · twin：以规则代替模型。不同类别之间不标显著性。"
+        "未经验证：尚无测试表明它与同名系统找到的一样多。",
     ),
     "one_cluster": ("1 cluster", "仅 1 个聚类"),
     "not_scored": ("not scored", "未评分"),

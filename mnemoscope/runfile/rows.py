@@ -154,6 +154,11 @@ class SystemRow:
     summary: str
     profile_summary: str
 
+    @property
+    def is_unverified(self) -> bool:
+        """Its memory is named after a published system that it was not shown to equal."""
+        return self.capabilities.unverified_as(self.memory)
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRow:

@@ -42,6 +42,8 @@ def test_list_says_what_each_one_is_evidence_of(capsys: pytest.CaptureFixture[st
     assert (rows["bm25"]["model_calls_per_turn"], rows["bm25"]["model_calls_per_query"]) == (0, 0)
     assert rows["dense"]["evidence"] == "package" and "needs_embedder" in rows["dense"]["capabilities"]
     assert all(row["family"] and row["summary"] for row in rows.values())
+    unverified = {name for name, row in rows.items() if any(way["unverified"] for way in row["modes"])}
+    assert unverified == {name for name in rows if name.endswith("-style")} and "mem0-v1-style" in unverified
     assert (rows["none"]["loses"], rows["lc"]["loses"]) == ("everything", "")
 
 

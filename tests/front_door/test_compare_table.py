@@ -17,6 +17,8 @@ from mnemoscope.comparison.export import to_csv, to_markdown
 from mnemoscope.comparison.summary import Comparison, Figure, Headline, SystemView
 from mnemoscope.config import RunConfig
 from mnemoscope.memory_backends.record import Capabilities
+from mnemoscope.report.page import system_tags
+from mnemoscope.report.wording import Wording
 from mnemoscope.runfile.rows import SystemRow
 
 LONG = "bm25(window=30,overlap=12,method=atire)"
@@ -143,3 +145,17 @@ def test_exports_neutralise_what_others_would_run() -> None:
     assert "<b>" not in markdown and "<script>" not in markdown
     assert r"\[x\](javascript:alert(1))" in markdown, "brackets are escaped, so this is no link"
     assert "| 33.3 | twin, heuristic |" in markdown
+
+
+def test_a_memory_named_after_a_system_that_it_was_not_shown_to_equal_is_marked_everywhere() -> None:
+    shown = Capabilities(verified=True)
+    for memory, can, marked in (
+        ("m-style(k=2)", Capabilities(), True),
+        ("m-style(k=2)", shown, False),
+        ("m", Capabilities(), False),
+    ):
+        row = SystemRow("s", 0, memory, "p", "twin", "heuristic", False, can, "", "")
+        view = SystemView(row, ("run",), {}, 1, 1, 0)
+        assert view.marks == ("twin", "heuristic", *(["unverified"] if marked else []))
+        assert view.to_json()["unverified"] is marked
+        assert system_tags(view, Wording("en")) == view.marks
