@@ -131,17 +131,23 @@ def deep_enough(search: Search, budget: Budget, size: int) -> tuple[MemoryItem, 
     return ()
 
 
-def fuse_ranks(*rankings: Sequence[MemoryItem]) -> list[tuple[MemoryItem, float]]:
-    """Reciprocal rank fusion: each item once with the sum of 1 / (60 + rank) over the rankings, ranks from 1.
+def fuse_ranks(
+    *rankings: Sequence[MemoryItem], weights: Sequence[float] | None = None
+) -> list[tuple[MemoryItem, float]]:
+    """Reciprocal rank fusion: each item once with the sum of weight / (60 + rank) over the rankings, ranks from 1.
 
     Best first; ties are broken by time, then id.
+
+    Args:
+        rankings: Each best first.
+        weights: One per ranking; None: all 1.
     """
     scores: dict[ItemId, float] = {}
     items: dict[ItemId, MemoryItem] = {}
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, item in enumerate(ranking, start=1):
             items.setdefault(item.id, item)
-            scores[item.id] = scores.get(item.id, 0.0) + 1 / (RRF_CONSTANT + rank)
+            scores[item.id] = scores.get(item.id, 0.0) + weight / (RRF_CONSTANT + rank)
     pairs = [(item, round(scores[item_id], 6)) for item_id, item in items.items()]
     pairs.sort(key=lambda pair: (-pair[1], *_tie_key(pair[0])))
     return pairs
