@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, TypeVar, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Send
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.spec import parse_spec
@@ -23,6 +25,7 @@ from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 
 __all__ = [
+    "EACH",
     "Architecture",
     "EvidenceClass",
     "Family",
@@ -42,6 +45,9 @@ Family = Literal["control", "turns", "facts", "graph", "tiers", "summary", "capa
 """`control`: bounds that others are compared with. `turns`: what was said, as it was said. `facts`: statements drawn
 from it. `graph`: linked notes, events or cues. `tiers`: layers with paging. `summary`: one text. `capacity`: a share
 of the history (MemUse's conditions)."""
+
+EACH = "for each"
+"""Name of the way to a node that runs once for each of several states."""
 
 G = TypeVar("G")
 _METHODS = sorted(name for name in vars(MemoryBackend) if not name.startswith("_"))
@@ -130,13 +136,19 @@ class Architecture:
 def create_architecture(text: str) -> Architecture:
     """An architecture by name, with parameters: `dense(window=3,overlap=1)`, `my_file.py:mine`.
 
-    A reference may also name a class with the methods of `MemoryBackend`; every memory is then an instance of it.
+    A reference may also name a class with the methods of `MemoryBackend`; every memory is then an instance of it. All
+    take the parameter `admit`, a gate in front of the WRITE graph: `always`, `salience(AT_LEAST)` or `llm`.
 
     Raises:
         UnknownNameError: No such name; the nearest are listed.
         ConfigError: A parameter that it does not take, or out of its range; or the reference is no memory.
     """
     spec = parse_spec(text)
+    if "admit" in spec.kwargs:
+        from mnemoscope.graphs.admitting import admitting, read_gate
+
+        own = {key: value for key, value in spec.kwargs.items() if key != "admit"}
+        return admitting(create_architecture(str(replace(spec, kwargs=own))), read_gate(spec.kwargs["admit"]))
     if ":" not in spec.name:
         return ARCHITECTURES.create(spec)
     target: object = ARCHITECTURES.factory(spec.name)
@@ -161,6 +173,7 @@ def write_graph(
     *,
     state: type[WriteState] = WriteState,
     skip_after: Mapping[str, Callable[[Any], bool]] | None = None,
+    for_each: Mapping[str, Callable[[Any], Sequence[Mapping[str, object]]]] | None = None,
 ) -> WriteGraph:
     """A WRITE graph whose nodes run one after the other.
 
@@ -168,11 +181,25 @@ def write_graph(
         nodes: Name to node, in order.
         state: `WriteState`, or one of the architecture's own with further channels.
         skip_after: After these nodes the run ends where the test is true.
+        for_each: These nodes, never the first or the last one, run once for each of the states that are made of the
+            graph's, side by side, and not at all where there is none. What they return is joined by the channels'
+            reducers, which must not depend on who was first.
     """
     graph: WriteGraph = StateGraph(state, context_schema=MemoryContext)
     for name, node in nodes.items():
         graph.add_node(name, spanned(f"write/{name}", node))
-    _chain(graph, list(nodes), skip_after or {})
+    names, tests, spread = [*nodes, END], skip_after or {}, for_each or {}
+    graph.add_edge(START, names[0])
+    for place, name in enumerate(nodes):
+        following = names[place + 1]
+        if (states := spread.get(following)) is not None:
+            beyond = names[place + 2]
+            ways: dict[Hashable, str] = {EACH: following, "there is none": beyond}
+            graph.add_conditional_edges(name, _spreading(states, following), ways)
+        elif (test := tests.get(name)) is not None:
+            graph.add_conditional_edges(name, _skipping(test, following), {following: following, END: END})
+        else:
+            graph.add_edge(name, following)
     return graph
 
 
@@ -187,39 +214,34 @@ def read_graph(
     Args:
         nodes: Name to node, in order.
         state: `ReadState`, or one of the architecture's own with further channels.
-        together: The names of first nodes that run side by side; the next one waits for all of them.
+        together: The names of nodes in a row that run side by side; the next one waits for all of them.
     """
     graph: ReadGraph = StateGraph(state, context_schema=MemoryContext)
+    steps: list[list[str]] = []
     for name, node in nodes.items():
         graph.add_node(name, spanned(f"read/{name}", node))
-    rest = [name for name in nodes if name not in together]
-    for name in together:
-        graph.add_edge(START, name)
-    if together:
-        graph.add_edge(list(together), rest[0])
-    _chain(graph, rest, {}, start=not together)
-    return graph
-
-
-def _chain(
-    graph: StateGraph[Any, Any, Any, Any],
-    names: Sequence[str],
-    skip_after: Mapping[str, Callable[[Any], bool]],
-    *,
-    start: bool = True,
-) -> None:
-    if start:
-        graph.add_edge(START, names[0])
-    for name, following in zip(names, [*names[1:], END], strict=True):
-        if (test := skip_after.get(name)) is None:
-            graph.add_edge(name, following)
+        if name in together and steps and steps[-1][0] in together:
+            steps[-1].append(name)
         else:
-            graph.add_conditional_edges(name, _skipping(test, following), {following: following, END: END})
+            steps.append([name])
+    for before, after in pairwise([[START], *steps, [END]]):
+        for name in after:
+            graph.add_edge(before if len(before) > 1 else before[0], name)
+    return graph
 
 
 def _skipping(test: Callable[[Any], bool], following: str) -> Callable[[Any], Awaitable[str]]:
     # a coroutine, so that LangGraph runs it here: handing each turn to its thread pool costs more than the test
     async def route(state: Any) -> str:
         return END if test(state) else following
+
+    return route
+
+
+def _spreading(
+    states: Callable[[Any], Sequence[Mapping[str, object]]], following: str
+) -> Callable[[Any], Awaitable[list[Send] | str]]:
+    async def route(state: Any) -> list[Send] | str:
+        return [Send(following, one) for one in states(state)] or "there is none"
 
     return route

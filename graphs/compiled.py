@@ -285,6 +285,8 @@ class GraphBackend:
         """One run of the WRITE graph; what it made is entered in the ledger."""
         memory = self._memory
         given = WriteState(event=event, buffer=memory.buffer, waiting=memory.waiting)
+        if memory.admission is not None:
+            given["admission"] = memory.admission
         with metering() as failed:
             try:
                 state = cast("WriteState", await self._invoke(self.architecture.write_graph, given))
@@ -296,7 +298,7 @@ class GraphBackend:
             except Exception as error:
                 turn_ids = [] if event.turn is None else [event.turn.turn_id]
                 raise BackendError(f"{type(error).__name__}: {error}", phase=phase, turn_ids=turn_ids) from error
-        memory.buffer, memory.waiting = state["buffer"], state["waiting"]
+        memory.buffer, memory.waiting, memory.admission = state["buffer"], state["waiting"], state.get("admission")
         receipt = self._settled(state, phase)
         memory.usage = memory.usage + receipt.usage
         memory.parse_failures += receipt.parse_failures

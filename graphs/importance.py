@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 from typing import Literal, get_args
 
@@ -15,7 +16,16 @@ from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["GIVEN", "IMPORTANCE_SOURCES", "SAID", "ImportanceSource", "given_importance", "salience", "take_share"]
+__all__ = [
+    "GIVEN",
+    "IMPORTANCE_SOURCES",
+    "SAID",
+    "Heard",
+    "ImportanceSource",
+    "given_importance",
+    "salience",
+    "take_share",
+]
 
 ImportanceSource = Literal["auto", "given", "salience"]
 IMPORTANCE_SOURCES: tuple[ImportanceSource, ...] = get_args(ImportanceSource)
@@ -71,15 +81,35 @@ def salience(texts: Sequence[str]) -> list[float]:
     having = Counter(word for own in words for word in own)
     rarity = [sum(math.log(len(texts) / having[word]) for word in sorted(own)) for own in words]
     mean, spread = (fmean(rarity), pstdev(rarity)) if rarity else (0.0, 0.0)
-    return [
-        round(
-            _RARITY * ((rare - mean) / spread if spread else 0.0)
-            + _CUES * _discloses(text)
-            + _NAMES * bool(_NAME.search(text) or _NUMBER.search(text)),
-            9,
-        )
-        for text, rare in zip(texts, rarity, strict=True)
-    ]
+    return [_weighed(text, rare - mean, spread) for text, rare in zip(texts, rarity, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said so far, as counts: enough to tell how salient the next text is, at the same cost at any time."""
+
+    texts: int = 0
+    having: Mapping[str, int] = field(default_factory=dict)
+    """Content word to the number of texts that have it."""
+    mean: float = 0.0
+    """Of the texts' rarity, each as it was when the text came in."""
+    squares: float = 0.0
+    """Sum of squared distances from that mean."""
+
+    def hear(self, text: str) -> tuple[float, Heard]:
+        """The salience of one more text, and what has been heard with it.
+
+        As `salience`, with two differences that a stream asks for: a text is held against those before it and itself,
+        never against later ones, and rarity is measured in ln N, so that it does not grow with the history alone: a new
+        word counts 1, one that every text has 0.
+        """
+        texts, own = self.texts + 1, set(content_tokens(text))
+        having = {**self.having, **{word: self.having.get(word, 0) + 1 for word in own}}
+        rare = sum(1 - math.log(having[word]) / math.log(max(texts, 2)) for word in sorted(own))
+        mean = self.mean + (rare - self.mean) / texts
+        squares = self.squares + (rare - self.mean) * (rare - mean)
+        heard = Heard(texts, having, mean, squares)
+        return _weighed(text, rare - mean, math.sqrt(squares / texts)), heard
 
 
 def take_share(exchanges: Sequence[MemoryItem], share: int, source: ImportanceSource) -> tuple[MemoryItem, ...]:
@@ -113,6 +143,12 @@ def _scores(spoken: Sequence[MemoryItem], source: ImportanceSource) -> list[floa
             f"no importance is given for {lacking.id}; load the corpus that has it, or use importance=salience"
         )
     return salience([item.attrs[SAID] for item in spoken])
+
+
+def _weighed(text: str, distance: float, spread: float) -> float:
+    rarity = distance / spread if spread else 0.0
+    named = bool(_NAME.search(text) or _NUMBER.search(text))
+    return round(_RARITY * rarity + _CUES * _discloses(text) + _NAMES * named, 9)
 
 
 def _discloses(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from mnemoscope.core.errors import BackendError
 from mnemoscope.core.identity import TurnId, canonical_json, sha256_of
 from mnemoscope.core.usage import Usage
+from mnemoscope.graphs.admission import Admission
 from mnemoscope.graphs.coverage import Ledger
 from mnemoscope.graphs.state import WriteEvent
 from mnemoscope.memory_backends.record import Scope, Snapshot
@@ -30,6 +31,8 @@ class GraphMemory:
     """Turns that the WRITE graph holds back between runs."""
     waiting: tuple[TurnId, ...] = ()
     """Those of them that no item covers yet."""
+    admission: Admission | None = None
+    """What a gate in front of it knows; None without a gate, and before its first turn."""
     backlog: tuple[WriteEvent, ...] = ()
     """Events whose run failed at an endpoint; the next write or flush tries them again, in order."""
     usage: Usage = Usage()
@@ -46,6 +49,7 @@ def pack(architecture: str, scope: Scope, memory: GraphMemory, store: Snapshot) 
         "dropped": ledger.dropped,
         "buffer": [_written(turn) for turn in memory.buffer],
         "waiting": list(memory.waiting),
+        **({} if memory.admission is None else {"admission": memory.admission.written()}),
         "backlog": [_written_event(event) for event in memory.backlog],
         "parse_failures": memory.parse_failures,
         "usage": {
@@ -85,6 +89,7 @@ def unpack(architecture: str, scope: Scope, snapshot: Snapshot) -> tuple[GraphMe
             ledger=Ledger(dict.fromkeys(header["written"]), header["dropped"]),
             buffer=tuple(Turn.model_validate(turn) for turn in header["buffer"]),
             waiting=tuple(header["waiting"]),
+            admission=Admission.read(header["admission"]) if "admission" in header else None,
             backlog=tuple(_read_event(event) for event in header["backlog"]),
             usage=Usage(calls["calls"], calls["prompt"], calls["completion"], calls["embedded"]),
             parse_failures=header["parse_failures"],

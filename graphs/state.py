@@ -15,6 +15,7 @@ from typing import Annotated, Literal, TypedDict
 from mnemoscope.core.identity import ItemId, SessionId, TurnId
 from mnemoscope.core.ports import Embedder, LanguageModel, Trace, UseDetector, Writer
 from mnemoscope.core.usage import Usage
+from mnemoscope.graphs.admission import Admission
 from mnemoscope.graphs.backend import GoldView, MemoryBackend, Ports, ReadMode
 from mnemoscope.graphs.plan import ResponsePlan
 from mnemoscope.graphs.traces import NullTrace
@@ -49,6 +50,8 @@ class WriteState(TypedDict, total=False):
     """Turns that the graph holds back between runs; kept in snapshots."""
     waiting: tuple[TurnId, ...]
     """Turns of the buffer that no item covers yet."""
+    admission: Admission
+    """What a gate in front of the memory knows; kept in snapshots, and there only where a gate stands."""
     ready: tuple[tuple[Turn, ...], ...]
     """Groups of turns that become items in this run."""
     ended: tuple[Turn, ...]
