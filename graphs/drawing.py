@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.graph import END, START
 
-from mnemoscope.graphs.architecture import Architecture
+from mnemoscope.graphs.architecture import EACH, Architecture
 from mnemoscope.graphs.assistant import Assistant, AssistantNodes
 
 __all__ = ["draw_mermaid"]
@@ -128,4 +128,6 @@ def _shape(graph: Any) -> _Shape:
 
 def _condition(edge: Any) -> str | None:
     """The branch's own name where it has one: a way of the path map that is not just the name of a node."""
-    return f"if {edge.data or 'anything is ready'}" if edge.conditional else None
+    if not edge.conditional:
+        return None
+    return EACH if edge.data == EACH else f"if {edge.data or 'anything is ready'}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from mnemoscope.core.errors import ConfigError, shown
 from mnemoscope.core.spec import Spec, Value
 
-__all__ = ["named", "one_of", "whole"]
+__all__ = ["named", "one_of", "whole", "within"]
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:
@@ -19,6 +19,17 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ConfigError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high:,}")
     return value
+
+
+def within(name: str, value: object, low: float, high: float) -> float:
+    """A number between two bounds, both included.
+
+    Raises:
+        ConfigError: It is something else; the message has the range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ConfigError(f"{name} is {shown(value)}; it must be a number from {low:g} to {high:g}")
+    return float(value)
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "drawn_from",
     "extraction_calls",
     "fact_texts",
+    "facts_by_rule",
     "from_pool",
     "left_out",
     "nothing_drawn",
@@ -159,12 +160,13 @@ def fact_texts(size: int) -> Callable[[Sequence[Turn]], Sequence[str]]:
 
     def texts(turns: Sequence[Turn]) -> Sequence[str]:
         given = [Extraction(batch) for batch in windows_of(turns, size, 0)]
-        return [fact.text for one in given for fact in _by_rule(one)]
+        return [fact.text for one in given for fact in facts_by_rule(one)]
 
     return texts
 
 
-def _by_rule(given: Extraction) -> tuple[Drawn, ...]:
+def facts_by_rule(given: Extraction) -> tuple[Drawn, ...]:
+    """What the rule draws from given turns, as a node of `heuristic` mode does."""
     brought = from_pool(given.turns)
     if brought is not None:
         return (brought,)

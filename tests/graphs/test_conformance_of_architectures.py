@@ -58,6 +58,8 @@ EXPECTED = {
     "memora-style(read=policy,mode=llm)": set(),
     "memora-style(episodic=false)": NO_MODEL,
     "memora-style(episodic=false,mode=llm)": set(),
+    "anchormem-style": NO_MODEL,
+    "anchormem-style(mode=llm)": set(),
     "mem0": NO_MODEL,
     "mem0(infer=true)": set(),
     "mem0-v1-style": NO_MODEL,

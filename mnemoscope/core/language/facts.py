@@ -12,7 +12,7 @@ import regex
 from mnemoscope.core.language.display import conversation_day
 from mnemoscope.core.language.moments import moments
 
-__all__ = ["as_said", "caption_text", "fact_text", "statement_of"]
+__all__ = ["as_said", "caption_text", "fact_text", "statement_of", "undated"]
 
 _QUOTED = regex.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|『[^』]*』|《[^》]*》")
 _FRAME = regex.compile(r"[^\n]{1,80}? \(\d{1,2} \p{Lu}\p{Ll}+ \d{1,4}\): ")
@@ -92,6 +92,18 @@ def statement_of(fact: str) -> str:
     """
     frame = _FRAME.match(fact)
     return fact[frame.end() :] if frame else fact
+
+
+def undated(fact: str, *, speaker: str, at: datetime | None) -> str:
+    """A rendered fact without the date in its frame, so that what was said twice has one form.
+
+    Example:
+        >>> from datetime import UTC
+        >>> undated("Amy (8 May 2023): Amy love hiking", speaker="Amy", at=datetime(2023, 5, 8, tzinfo=UTC))
+        'Amy: Amy love hiking'
+    """
+    lead = _lead(speaker, at)
+    return speaker + fact[len(lead) :] if fact.startswith(lead) else fact
 
 
 def as_said(fact: str, *, speaker: str, addressee: str | None = None) -> str:
