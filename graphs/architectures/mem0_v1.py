@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 from langgraph.runtime import Runtime
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import ItemId, TurnId
 from mnemoscope.core.language.slots import slot_facts
 from mnemoscope.core.usage import Usage
@@ -18,7 +20,6 @@ from mnemoscope.graphs.contracts.decide_ops import DECIDE_OPS, Known, NewFact, O
 from mnemoscope.graphs.nodes.batches import ObserveBatches
 from mnemoscope.graphs.nodes.facts import (
     FACTS,
-    UNREADABLE,
     Drawn,
     ExtractFacts,
     FactState,
@@ -79,34 +80,56 @@ class SearchNeighbours:
 
 
 class Decide:
-    """Node `decide`: ADD, UPDATE, DELETE or NOOP for every new fact of the pair, in one call.
+    """Node `decide`: ADD, UPDATE, DELETE or NOOP for every new fact.
 
     Args:
-        mode: Whether a model is asked; with nothing stored near, there is nothing to ask.
+        mode: Whether a model is asked; about a fact with nothing stored near it, there is nothing to ask.
+        per_fact: Asks about each fact alone, against its own neighbours; else about all facts of the pair at once.
     """
 
-    def __init__(self, mode: Mode) -> None:
-        self._mode = mode
+    def __init__(self, mode: Mode, per_fact: bool) -> None:
+        self._mode, self._per_fact = mode, per_fact
 
     async def __call__(self, state: Mem0State, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-        """Reads `facts`, `neighbours` and `nearness`; sets `ops` and `parse_failures`, or drops the turns."""
-        facts = state["facts"]
-        if not state["neighbours"]:
-            return {"ops": tuple(Op(number, "ADD") for number in range(1, len(facts) + 1))}
-        given = OpsGiven(
-            tuple(
-                NewFact(fact.text, slot_facts(fact.text, speaker=fact.speaker), near)
-                for fact, near in zip(facts, state["nearness"], strict=True)
-            ),
-            tuple(
-                Known(item.text, slot_facts(item.text, speaker=item.attrs["speaker"])) for item in state["neighbours"]
-            ),
-        )
-        answer = await ask(DECIDE_OPS, given, self._mode, runtime.context.ports.model)
-        if answer.value is None:
-            gone = {turn.turn_id: UNREADABLE for fact in facts for turn in fact.turns}
-            return {"ops": (), "facts": (), "dropped": gone, "parse_failures": answer.parse_failures}
-        return {"ops": answer.value, "parse_failures": answer.parse_failures}
+        """Reads `facts`, `neighbours` and `nearness`; sets `ops` and `parse_failures`."""
+        facts, near = state["facts"], state["nearness"]
+        known = [Known(item.text, slot_facts(item.text, speaker=item.attrs["speaker"])) for item in state["neighbours"]]
+        ops: dict[int, Op] = {}
+        changed: set[int] = set()
+        failures = 0
+        for numbers, places in self._questions(near, len(known)):
+            if not places:
+                ops |= {number: Op(number, "ADD") for number in numbers}
+                continue
+            given = OpsGiven(
+                tuple(_new(facts[number - 1], near[number - 1], places) for number in numbers),
+                tuple(known[place - 1] for place in places),
+            )
+            answer = await ask(DECIDE_OPS, given, self._mode, runtime.context.ports.model)
+            failures += answer.parse_failures
+            for op in answer.value or ():
+                number, target = numbers[op.fact - 1], None if op.target is None else places[op.target - 1]
+                changes = target is not None and op.name != "NOOP"
+                if changes and target in changed:
+                    failures += 1
+                    continue
+                ops[number] = replace(op, fact=number, target=target)
+                changed |= {target} if changes and target is not None else set()
+        return {"ops": tuple(ops.values()), "parse_failures": failures}
+
+    def _questions(
+        self, near: Sequence[Mapping[int, float]], known: int
+    ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Numbers of the facts of each question, and the places of the neighbours that it shows."""
+        if self._per_fact:
+            return [((number,), tuple(places)) for number, places in enumerate(near, start=1)]
+        return [(tuple(range(1, len(near) + 1)), tuple(range(1, known + 1)))]
+
+
+def _new(fact: Drawn, near: Mapping[int, float], places: Sequence[int]) -> NewFact:
+    """A fact as a question shows it, its neighbours numbered as that question numbers them."""
+    numbered = {number: near[place] for number, place in enumerate(places, start=1) if place in near}
+    return NewFact(fact.text, slot_facts(fact.text, speaker=fact.speaker), numbered)
 
 
 class Apply:
@@ -158,7 +181,7 @@ async def _rows(ops: Sequence[Op], state: Mem0State, runtime: Runtime[MemoryCont
     return [state["vectors"][op.fact - 1] if op.text is None else next(given) for op in ops]
 
 
-def mem0_v1_style(neighbours: int = 10, mode: str = "heuristic") -> Architecture:
+def mem0_v1_style(neighbours: int = 10, per_fact: bool = False, mode: str = "heuristic") -> Architecture:
     """Mem0 as published (arXiv 2504.19413) and as its package worked until 1.x, written anew.
 
     Every pair of turns is asked for facts; each fact is compared with the stored ones nearest to it, and added, merged
@@ -173,12 +196,19 @@ def mem0_v1_style(neighbours: int = 10, mode: str = "heuristic") -> Architecture
 
     Args:
         neighbours: Stored facts that each new one is compared with, 1 to 50; the paper has 10, the package had 5.
+        per_fact: One decision per fact, as the paper has it; the package decided on all facts of a pair at once.
         mode: `heuristic` or `llm`.
     """
+    if not isinstance(per_fact, bool):
+        raise ConfigError(f"per_fact is {per_fact!r}; it must be true or false")
     depth = whole("neighbours", neighbours, 1, 50)
     how = cast("Mode", one_of("mode", mode, ("heuristic", "llm")))
     return Architecture(
-        name=named("mem0-v1-style", {"neighbours": depth, "mode": how}, {"neighbours": 10, "mode": "heuristic"}),
+        name=named(
+            "mem0-v1-style",
+            {"neighbours": depth, "per_fact": per_fact, "mode": how},
+            {"neighbours": 10, "per_fact": False, "mode": "heuristic"},
+        ),
         summary="facts, merged with what is stored about the same",
         capabilities=Capabilities(
             needs_flush=True, needs_embedder=True, updates=True, keeps_turns=False, finest_provenance="cited"
@@ -188,16 +218,16 @@ def mem0_v1_style(neighbours: int = 10, mode: str = "heuristic") -> Architecture
                 "observe": ObserveBatches(PAIR, context=10),
                 "extract": ExtractFacts(how),
                 "search_neighbours": SearchNeighbours(depth),
-                "decide": Decide(how),
+                "decide": Decide(how, per_fact),
                 "apply": Apply(),
             },
             state=Mem0State,
-            skip_after={"observe": nothing_ready, "extract": nothing_drawn, "decide": nothing_drawn},
+            skip_after={"observe": nothing_ready, "extract": nothing_drawn},
         ),
         read=read_graph({"search_vector": SearchVector(kinds=FACTS), "cut": cut}),
         new_store=vector_store,
         embeds=fact_texts(PAIR),
-        asks=_calls(depth) if how == "llm" else asks_nothing,
+        asks=_calls(depth, per_fact) if how == "llm" else asks_nothing,
         mode=how,
         evidence_class="model" if how == "llm" else "twin",
         family="facts",
@@ -225,11 +255,12 @@ def _unkept(
     return {turn_id: ended.get(turn_id, UNDECIDED) for turn_id in gone}
 
 
-def _calls(depth: int) -> Callable[[Sequence[Turn]], Usage]:
-    extraction = extraction_calls(PAIR)
+def _calls(depth: int, per_fact: bool) -> Callable[[Sequence[Turn]], Usage]:
+    extraction, facts = extraction_calls(PAIR), fact_texts(PAIR)
 
     def asks(turns: Sequence[Turn]) -> Usage:
         drawn = extraction(turns)
-        return drawn + planned_call(DECIDE_OPS, _A_FACT * (depth + 2), drawn.calls)
+        decisions = len(facts(turns)) if per_fact else drawn.calls
+        return drawn + planned_call(DECIDE_OPS, _A_FACT * (depth + (1 if per_fact else 2)), decisions)
 
     return asks

@@ -228,6 +228,27 @@ async def test_a_decision_about_what_was_not_offered_changes_nothing(
     assert stats.turns_covered + sum(stats.turns_dropped.values()) == 2
 
 
+async def test_each_fact_can_be_decided_on_alone_against_its_own_neighbours() -> None:
+    lines = [
+        facts(("Amy lives in Oslo.", 1), ("Amy rows a boat.", 1)),
+        facts(("Amy sold the boat she rowed.", 1), ("Amy moved away from Oslo.", 1), ("Amy rows no boat.", 1)),
+        *(ops((1, "UPDATE", 1)), ops((1, "DELETE", 1)), ops((1, "UPDATE", 1))),
+    ]
+    turns = [turn(0, "I live in Oslo and row a boat.", "s0"), turn(1, "I sold the boat, moved from Oslo.", "s1")]
+    model = ScriptedModel(lines)
+    backend = await fed("mem0-v1-style(neighbours=1,per_fact=true,mode=llm)", turns, replace(ports(), model=model))
+    shown = [prompt.partition("Stored statements:\n")[2].partition("\n")[0] for prompt in model.prompts[2:]]
+    assert shown == ["1. Amy rows a boat.", "1. Amy lives in Oslo.", "1. Amy rows a boat."]
+    assert await live(backend) == ["Amy sold the boat she rowed."]
+    stats = await backend.stats()
+    assert (stats.tombstones, stats.parse_failures, stats.usage.calls_by_phase["decide"]) == (2, 1, 3)
+
+
+@pytest.mark.parametrize("texts", [("I live in Oslo.", "I moved to Bergen."), ("I like tea.", "I like tea.")])
+async def test_by_rule_both_ways_of_deciding_agree(texts: Sequence[str]) -> None:
+    assert await live(await told(*texts, name="mem0-v1-style(per_fact=true)")) == await live(await told(*texts))
+
+
 async def test_no_fact_is_changed_twice_in_one_run() -> None:
     given = OpsGiven((NewFact("a"), NewFact("b")), (Known("c"),))
     model = ScriptedModel([ops((1, "UPDATE", 1, "one"), (2, "DELETE", 1))])
@@ -280,6 +301,6 @@ async def test_a_failing_model_defers_the_turns_and_the_next_write_tries_again()
 
 def test_parameters_are_checked_and_named() -> None:
     assert create_architecture("mem0-v1-style(neighbours=5)").name == "mem0-v1-style(neighbours=5)"
-    for bad in ("mem0-v1-style(neighbours=0)", "mem0-v1-style(mode=magic)"):
+    for bad in ("mem0-v1-style(neighbours=0)", "mem0-v1-style(mode=magic)", "mem0-v1-style(per_fact=2)"):
         with pytest.raises(ConfigError):
             create_architecture(bad)
