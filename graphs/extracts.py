@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -65,15 +65,20 @@ def extract(
     return _written(passages, sentences, chosen), tuple(passages[at] for at in sorted(used))
 
 
-def central(texts: Sequence[str]) -> Callable[[str], float]:
+def central(texts: Sequence[str], names: Collection[str] = ()) -> Callable[[str], float]:
     """A score of how much a sentence says of what these texts speak of: the mean weight of its words.
 
     A word weighs the share of the texts that have it; short sentences are damped.
+
+    Args:
+        texts: What is spoken of.
+        names: Of those who speak: everyone says them, and they tell nothing.
     """
-    having = Counter(word for text in texts for word in set(content_tokens(text)))
+    named = {word for name in names for word in content_tokens(name)}
+    having = Counter(word for text in texts for word in set(content_tokens(text)) - named)
 
     def score(sentence: str) -> float:
-        words = set(content_tokens(sentence))
+        words = set(content_tokens(sentence)) - named
         return sum(having[word] for word in words) / (len(words) + 3)
 
     return score

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from mnemoscope.core.language.display import conversation_day
+from mnemoscope.core.language.facts import statement_of
 from mnemoscope.core.language.slots import slot_conflict, slot_facts
 from mnemoscope.core.language.tokens import estimate_tokens
 from mnemoscope.graphs.contracts.contract import Contract, Reading
@@ -80,8 +81,9 @@ def _rule(given: Compressing) -> Mapping[str, object]:
     portrait = _within(list(reversed(_newest(given.parts))), given.parts, given.tokens // 2)
     rest = given.tokens - _size([given.talks, *(given.parts[i].text for i in portrait)])
     events = [i for i, part in enumerate(given.parts) if part.about == "event"]
-    score = central([given.parts[i].text for i in events])
-    scored = sorted(events, key=lambda i: -round(score(given.parts[i].text), 9))
+    said = {i: statement_of(given.parts[i].text) for i in events}
+    score = central(list(said.values()), {part.speaker for part in given.parts})
+    scored = sorted(events, key=lambda i: -round(score(said[i]), 9))
     return {
         "events": _cited(_within(scored, given.parts, rest), given.parts),
         "user_profile": _cited(portrait, given.parts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mnemoscope.core.language.facts import caption_text, fact_text
+from mnemoscope.core.language.facts import caption_text, fact_text, statement_of
 from mnemoscope.core.language.slots import slot_facts
 from mnemoscope.graphs.contracts.contract import Contract, Reading
 from mnemoscope.graphs.contracts.extract_facts import (
@@ -69,8 +69,8 @@ def _rule(turns: Sequence[Turn]) -> Mapping[str, object]:
         for number, turn in enumerate(turns, start=1)
         if turn.caption
     ]
-    telling = central([turn.content for turn in turns])
-    best = sorted(told["event"], key=lambda event: -round(telling(event[1]), 9))[:_MOST_EVENTS]
+    score = central([turn.content for turn in turns], {turn.speaker for turn in turns})
+    best = sorted(told["event"], key=lambda event: -round(score(statement_of(event[1])), 9))[:_MOST_EVENTS]
     return {"events": _cited(sorted(best)), "user": _cited(told["user"]), "bot": _cited(told["bot"])}
 
 
