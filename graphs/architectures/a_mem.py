@@ -64,7 +64,7 @@ def a_mem_style(neighbours: int = 5, evolve: bool = True, mode: str = "heuristic
     of an earlier time; an evolved note names the turn that changed it, as `inherited`; linked notes count within the
     run's budget (there they come on top of `k`); counters, categories and importance, which nothing read, are left out.
     In `heuristic` mode keywords and tags are the turn's keyphrases and the context is its central clause with persons
-    and dates by name; notes with cosine ≥ 0.6 or a third of their keywords in common are linked, and a shared keyword
+    and dates by name; notes with cosine ≥ 0.6 or 30 % of their keywords in common are linked, and a shared keyword
     becomes a tag.
 
     Args:
