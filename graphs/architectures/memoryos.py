@@ -9,10 +9,11 @@ from langgraph.graph import END, START, StateGraph
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.usage import Usage
-from mnemoscope.graphs.architecture import Architecture, Mode, ReadGraph, WriteGraph, asks_nothing
+from mnemoscope.graphs.architecture import Architecture, Mode, WriteGraph, asks_nothing, read_graph
 from mnemoscope.graphs.architectures._windowed import vector_store
 from mnemoscope.graphs.contracts.asking import planned_call
 from mnemoscope.graphs.contracts.continuity import CONTINUITY
+from mnemoscope.graphs.contracts.extract_facts import Extraction
 from mnemoscope.graphs.contracts.knowledge import KNOWLEDGE
 from mnemoscope.graphs.contracts.meta_info import META_INFO
 from mnemoscope.graphs.contracts.rewrite_profile import REWRITE_PROFILE
@@ -38,6 +39,7 @@ from mnemoscope.graphs.spans import Node, spanned
 from mnemoscope.graphs.state import MemoryContext
 from mnemoscope.memory_backends.record import Capabilities
 from mnemoscope.scenarios.records import Turn
+from mnemoscope.scenarios.replay import POOL_SESSION
 
 __all__ = ["memoryos_style"]
 
@@ -123,14 +125,16 @@ def memoryos_style(
                 "persist": PersistTiers(most, statements),
             }
         ),
-        read=_read(
+        read=read_graph(
             {
                 "segments": find_segments,
                 "pages": find_pages,
                 "knowledge": find_knowledge,
                 "assemble": Assemble(queue, together),
                 "touch": touch,
-            }
+            },
+            state=TierReadState,
+            together=("pages", "knowledge"),
         ),
         new_store=vector_store,
         embeds=_embeds(queue, together),
@@ -165,19 +169,6 @@ def _write(nodes: dict[str, Node[TierState, MemoryContext]]) -> WriteGraph:
     return graph
 
 
-def _read(nodes: dict[str, Node[TierReadState, MemoryContext]]) -> ReadGraph:
-    graph: ReadGraph = StateGraph(TierReadState, context_schema=MemoryContext)
-    for name, node in nodes.items():
-        graph.add_node(name, spanned(f"read/{name}", node))
-    graph.add_edge(START, "segments")
-    graph.add_edge("segments", "pages")
-    graph.add_edge("segments", "knowledge")
-    graph.add_edge(["pages", "knowledge"], "assemble")
-    graph.add_edge("assemble", "touch")
-    graph.add_edge("touch", END)
-    return graph
-
-
 # coroutines, so that LangGraph runs them here instead of handing them to its thread pool
 async def _after_push(state: TierState) -> str:
     if not state["ready"]:
@@ -190,14 +181,22 @@ async def _after_insertion(state: TierState) -> list[str]:
 
 
 def _embeds(stm: int, batch: int) -> Callable[[Sequence[Turn]], Sequence[str]]:
-    """Texts of pages, and of the summaries that rules make of those that will leave the queue one by one."""
+    """Texts of pages, and what rules make of those that leave the queue: statements, summaries of single ones."""
 
     def texts(turns: Sequence[Turn]) -> Sequence[str]:
         pages = exchanges_of(turns)
-        leaving = pages[: moved_on(len(pages), stm, batch)] if batch == 1 else []
-        return [compared_by(page) for page in pages] + [_summary(page) for page in leaving]
+        leaving = pages[: moved_on(len(pages), stm, batch)]
+        summaries = [_summary(page) for page in leaving] if batch == 1 else []
+        told = [page for page in leaving if page[0].session_id != POOL_SESSION]
+        return [*map(compared_by, pages), *summaries, *(text for page in told for text in _statements(page))]
 
     return texts
+
+
+def _statements(page: tuple[Turn, ...]) -> list[str]:
+    given = Extraction(page)
+    owned = KNOWLEDGE.read(KNOWLEDGE.rule(given), given).value
+    return [fact.text for fact in (*owned.user, *owned.assistant)]
 
 
 def _summary(page: tuple[Turn, ...]) -> str:

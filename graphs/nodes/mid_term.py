@@ -26,6 +26,7 @@ from mnemoscope.memory_backends.store import MemoryStore
 
 __all__ = [
     "HOT",
+    "OVERVIEW",
     "THREAD",
     "AskContinuity",
     "AskMetaInfo",
@@ -33,9 +34,6 @@ __all__ = [
     "InsertSegments",
     "SegmentState",
     "event_time",
-    "no_page",
-    "nothing_evicted",
-    "nothing_hot",
 ]
 
 HOT = 5.0
@@ -193,21 +191,6 @@ class InsertSegments:
 def event_time(state: PageState) -> datetime | None:
     """When the run takes place in the conversation: when the new page was said."""
     return state["drafts"][-1].observed_at
-
-
-def no_page(state: PageState) -> bool:
-    """No page is complete: there is nothing to do."""
-    return not state["ready"]
-
-
-def nothing_evicted(state: PageState) -> bool:
-    """The short-term memory has room."""
-    return not state["evicted"]
-
-
-def nothing_hot(state: SegmentState) -> bool:
-    """No segment is hot, or all pages of those that are have been analysed."""
-    return not state["hot"]
 
 
 def _two_pages(before: MemoryItem, page: MemoryItem, store: MemoryStore) -> TwoPages:
