@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
 from mnemoscope.config import RunConfig
 from mnemoscope.core.identity import sha256_of
 from mnemoscope.engine.grid import Lane
@@ -70,10 +72,12 @@ async def run_lanes(
             await runner.run(lane, scenario(lane.scenario_id))
             told.ended(lane)
 
+    # One thread of linear algebra per process: the searches are small, and processes already share the cores out.
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(open_lanes(config, concurrency)):
-                group.create_task(drain())
+        with threadpool_limits(limits=1, user_api="blas"):
+            async with asyncio.TaskGroup() as group:
+                for _ in range(open_lanes(config, concurrency)):
+                    group.create_task(drain())
     except BaseExceptionGroup as failures:
         raise _first(failures) from None
     finally:
