@@ -26,7 +26,7 @@ from mnemoscope.graphs.nodes.anchors import (
     plain_facts,
 )
 from mnemoscope.graphs.nodes.anchors_kept import persist
-from mnemoscope.graphs.nodes.anchors_read import AnchorChunks, AnchorReadState, Match, Merge, cut, embed_query
+from mnemoscope.graphs.nodes.anchors_read import AnchorReadState, Match, anchor_chunks, cut, embed_query, merge
 from mnemoscope.graphs.nodes.facts import facts_by_rule
 from mnemoscope.graphs.nodes.summaries import ObserveSession, nothing_ended
 from mnemoscope.graphs.parameters import named, one_of, whole, within
@@ -130,10 +130,10 @@ def anchormem_style(
         read=read_graph(
             {
                 "embed": embed_query,
-                "match_facts": Match("fact", "facts"),
-                "match_events": Match("event", "events"),
-                "anchor_chunks": AnchorChunks(first),
-                "merge": Merge(first),
+                "match_facts": Match("fact", first),
+                "match_events": Match("event", first),
+                "anchor_chunks": anchor_chunks,
+                "merge": merge,
                 "cut": cut,
             },
             state=AnchorReadState,

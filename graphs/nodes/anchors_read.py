@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from langgraph.runtime import Runtime
@@ -13,10 +14,10 @@ from mnemoscope.core.identity import ItemId
 from mnemoscope.graphs.state import MemoryContext, ReadState
 from mnemoscope.memory_backends.budgeting import fit
 from mnemoscope.memory_backends.item_store import held_at
-from mnemoscope.memory_backends.record import ItemKind, MemoryItem
+from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.memory_backends.rendering import render_block
 
-__all__ = ["AnchorChunks", "AnchorReadState", "Match", "Merge", "cut", "embed_query"]
+__all__ = ["AnchorReadState", "Match", "anchor_chunks", "cut", "embed_query", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,12 @@ class AnchorReadState(ReadState, total=False):
 
     vector: np.ndarray
     """Of the query."""
-    facts: tuple[MemoryItem, ...]
-    """All facts, nearest first, scored from 0 to 1."""
-    events: tuple[MemoryItem, ...]
-    """All events, likewise."""
+    facts: tuple[Found, ...]
+    """All facts, nearest first."""
+    events: tuple[Found, ...]
+    """All events, nearest first."""
     chunks: tuple[Found, ...]
-    """The chunks that facts lead to, in order of the first one that does."""
+    """The chunks that facts lead to, in order of the first fact that does."""
 
 
 async def embed_query(state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
@@ -57,71 +58,50 @@ class Match:
     """Node `match_facts` or `match_events`: all items of a kind by cosine, brought to 0–1.
 
     Args:
-        kind: What is matched.
-        channel: Where the ranking goes.
+        kind: What is matched; the ranking goes to the channel of that name.
+        top: How many of them the source hands over.
     """
 
-    def __init__(self, kind: ItemKind, channel: str) -> None:
-        self._kind, self._channel = kind, channel
+    def __init__(self, kind: Literal["fact", "event"], top: int) -> None:
+        self._kind, self._top = kind, top
 
     async def __call__(self, state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-        """Reads `vector` and `now`."""
+        """Reads `vector` and `now`; sets `facts` or `events`."""
         store = runtime.context.store
         ranking = store.search_vector(state["vector"], len(store), now=state.get("now"), kinds=(self._kind,))
         scores = [item.score or 0.0 for item in ranking]
         low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
         return {
-            self._channel: tuple(
-                item.ranked(rank, (score - low) / spread if spread else 1.0)
-                for rank, (item, score) in enumerate(zip(ranking, scores, strict=True), start=1)
+            f"{self._kind}s": tuple(
+                Found(item, (score - low) / spread if spread else 1.0, place < self._top)
+                for place, (item, score) in enumerate(zip(ranking, scores, strict=True))
             )
         }
 
 
-class AnchorChunks:
-    """Node `anchor_chunks`: the chunks that the facts were drawn from, each with the nearness of its nearest fact.
-
-    Args:
-        top: Facts whose chunks the source hands over.
-    """
-
-    def __init__(self, top: int) -> None:
-        self._top = top
-
-    async def __call__(self, state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-        """Reads `facts` and `now`; sets `chunks`."""
-        store, found = runtime.context.store, dict[ItemId, Found]()
-        for place, fact in enumerate(state["facts"]):
-            for link in fact.links:
-                if link not in found and held_at(chunk := store.get(link), state.get("now")):
-                    found[link] = Found(chunk, fact.score or 0.0, place < self._top)
-        return {"chunks": tuple(found.values())}
+async def anchor_chunks(state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+    """Node `anchor_chunks`: the chunks that the facts were drawn from, each as near as the nearest of them."""
+    store, chunks = runtime.context.store, dict[ItemId, Found]()
+    for fact in state["facts"]:
+        for link in fact.item.links:
+            if link not in chunks and held_at(chunk := store.get(link), state.get("now")):
+                chunks[link] = replace(fact, item=chunk)
+    return {"chunks": tuple(chunks.values())}
 
 
-class Merge:
+async def merge(state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
     """Node `merge`: chunks and events in one ranking.
 
     First comes what the source hands over, the chunks of the nearest facts and the nearest events, by nearness. Where
     a budget asks for more, what is next near follows without a score, so that the head never depends on the depth.
-
-    Args:
-        top: Events that the source hands over.
     """
-
-    def __init__(self, top: int) -> None:
-        self._top = top
-
-    async def __call__(self, state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-        """Reads `chunks` and `events`; sets `found`."""
-        events = [Found(item, item.score or 0.0, place < self._top) for place, item in enumerate(state["events"])]
-        # stable: of equals, chunks come before events, and each kind keeps its order
-        ranking = sorted((*state["chunks"], *events), key=lambda one: (not one.anchored, -one.nearness))
-        return {
-            "found": tuple(
-                one.item.ranked(rank, one.nearness if one.anchored else None)
-                for rank, one in enumerate(ranking, start=1)
-            )
-        }
+    # stable: of equals, chunks come before events, and each kind keeps its order
+    ranking = sorted((*state["chunks"], *state["events"]), key=lambda one: (not one.anchored, -one.nearness))
+    return {
+        "found": tuple(
+            one.item.ranked(rank, one.nearness if one.anchored else None) for rank, one in enumerate(ranking, start=1)
+        )
+    }
 
 
 async def cut(state: AnchorReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
