@@ -32,11 +32,11 @@ from mnemoscope.graphs.nodes.abstractions import (
     keep_episodes,
 )
 from mnemoscope.graphs.nodes.consolidation import Consolidate, ConsolidationState, persist
-from mnemoscope.graphs.nodes.cue_policy import Policy, PolicyState, expand, keep, requery, seed, way_on
-from mnemoscope.graphs.nodes.cue_search import CueReadState, by_cue, by_index, embed_query, fuse
+from mnemoscope.graphs.nodes.cue_policy import Policy, PolicyState, Seed, expand, keep, requery, way_on
+from mnemoscope.graphs.nodes.cue_search import CueReadState, EmbedQuery, by_cue, by_index, fuse
 from mnemoscope.graphs.nodes.read import cut
 from mnemoscope.graphs.nodes.write import ObserveWindows
-from mnemoscope.graphs.parameters import named, one_of
+from mnemoscope.graphs.parameters import named, one_of, within
 from mnemoscope.graphs.spans import spanned
 from mnemoscope.graphs.state import MemoryContext
 from mnemoscope.memory_backends.record import Capabilities
@@ -48,7 +48,11 @@ _A_SEARCH = "[8 May 2023, 13:56] Somebody: what was said, in a sentence or two.\
 
 
 def memora_style(
-    read: str = "semantic", episodic: bool = True, consolidate: bool = True, mode: str = "heuristic"
+    read: str = "semantic",
+    least: float = 0.4,
+    episodic: bool = True,
+    consolidate: bool = True,
+    mode: str = "heuristic",
 ) -> Architecture:
     """Memora (arXiv 2602.03315), written anew from the paper and its code.
 
@@ -69,11 +73,13 @@ def memora_style(
 
     Args:
         read: `semantic` or `policy`.
+        least: Cosine of a question and an index or a cue, 0 to 1, below which nothing is found; embedders differ in it.
         episodic: False: no episodes; a turn that no fact was drawn from is dropped, as LoCoMo-Conv ran it.
         consolidate: False: nothing is merged, as LoCoMo-Conv ran it.
         mode: `heuristic` or `llm`.
     """
     way = one_of("read", read, ("semantic", "policy"))
+    floor = within("least", least, 0, 1)
     how = cast("Mode", one_of("mode", mode, ("heuristic", "llm")))
     for name, value in (("episodic", episodic), ("consolidate", consolidate)):
         if not isinstance(value, bool):
@@ -81,8 +87,8 @@ def memora_style(
     return Architecture(
         name=named(
             "memora-style",
-            {"read": way, "episodic": episodic, "consolidate": consolidate, "mode": how},
-            {"read": "semantic", "episodic": True, "consolidate": True, "mode": "heuristic"},
+            {"read": way, "least": floor, "episodic": episodic, "consolidate": consolidate, "mode": how},
+            {"read": "semantic", "least": 0.4, "episodic": True, "consolidate": True, "mode": "heuristic"},
         ),
         summary="values in full, found by the name of the matter and by shared cues",
         capabilities=Capabilities(
@@ -93,7 +99,7 @@ def memora_style(
             finest_provenance="verbatim" if episodic else "cited",
         ),
         write=_writing(how, episodic=episodic, merges=consolidate),
-        read=_by_policy(how) if way == "policy" else _by_similarity(),
+        read=_by_policy(floor, how) if way == "policy" else _by_similarity(floor),
         new_store=vector_store,
         embeds=abstraction_texts(episodic=episodic),
         asks=abstraction_calls(episodic=episodic) if how == "llm" else asks_nothing,
@@ -102,7 +108,7 @@ def memora_style(
         mode=how,
         evidence_class="model" if how == "llm" else "twin",
         family="graph",
-        loses="what the name of a matter and its cues leave out: values are not searched",
+        loses="what the name of a matter and its cues leave out; whatever is unlike every name and cue",
     )
 
 
@@ -127,18 +133,18 @@ def _nothing_drawn(state: ConsolidationState) -> bool:
     return not state["entries"]
 
 
-def _by_similarity() -> ReadGraph:
+def _by_similarity(least: float) -> ReadGraph:
     return read_graph(
-        {"embed": embed_query, "primary": by_index, "cue": by_cue, "rrf": fuse, "cut": cut},
+        {"embed": EmbedQuery(least), "primary": by_index, "cue": by_cue, "rrf": fuse, "cut": cut},
         state=CueReadState,
         together=("primary", "cue"),
     )
 
 
-def _by_policy(mode: Mode) -> ReadGraph:
+def _by_policy(least: float, mode: Mode) -> ReadGraph:
     graph: ReadGraph = StateGraph(PolicyState, context_schema=MemoryContext)
     nodes: dict[str, Any] = {
-        "seed": seed,
+        "seed": Seed(least),
         "policy": Policy(mode),
         "expand": expand,
         "requery": requery,

@@ -12,13 +12,13 @@ from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.contracts.asking import ask
 from mnemoscope.graphs.contracts.policy_step import POLICY_STEP, Search, Step
 from mnemoscope.graphs.entries import CUE_KINDS, ENTRY_KINDS
-from mnemoscope.graphs.nodes.cue_search import HEAD, LIKE, CueReadState, led_to, query_vector
+from mnemoscope.graphs.nodes.cue_search import HEAD, CueReadState, led_to, query_vector
 from mnemoscope.graphs.state import MemoryContext
 from mnemoscope.memory_backends.item_store import held_at
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.memory_backends.rendering import item_text
 
-__all__ = ["Policy", "PolicyState", "expand", "keep", "requery", "seed", "way_on"]
+__all__ = ["Policy", "PolicyState", "Seed", "expand", "keep", "requery", "way_on"]
 
 MOST_STEPS = 6
 """Steps of one search; the policy of the paper takes 3.45 in the mean."""
@@ -51,17 +51,28 @@ class PolicyState(CueReadState, total=False):
     steps: int
 
 
-async def seed(state: PolicyState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-    """Node `seed`: the ten entries whose index is nearest to the query."""
-    vector = await query_vector(state["query"].text, runtime)
-    found = runtime.context.store.search_vector(vector, HEAD, now=state.get("now"), kinds=ENTRY_KINDS)
-    return {
-        "vector": vector,
-        "working": {item.id: item for item in found},
-        "chosen": frozenset(),
-        "followed": frozenset(),
-        "steps": 0,
-    }
+class Seed:
+    """Node `seed`: the ten entries whose index is nearest to the query.
+
+    Args:
+        least: Cosine below which they are not like it: no more than stepping stones.
+    """
+
+    def __init__(self, least: float) -> None:
+        self._least = least
+
+    async def __call__(self, state: PolicyState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `query`; sets what the search starts from."""
+        vector = await query_vector(state["query"].text, runtime)
+        found = runtime.context.store.search_vector(vector, HEAD, now=state.get("now"), kinds=ENTRY_KINDS)
+        return {
+            "vector": vector,
+            "least": self._least,
+            "working": {item.id: item for item in found},
+            "chosen": frozenset(),
+            "followed": frozenset(),
+            "steps": 0,
+        }
 
 
 class Policy:
@@ -117,7 +128,7 @@ async def requery(state: PolicyState, runtime: Runtime[MemoryContext]) -> Mappin
     """Node `requery`: brings in the entries whose index is like the new words."""
     vector = await query_vector(state["step"].query, runtime)
     found = runtime.context.store.search_vector(vector, HEAD, now=state.get("now"), kinds=ENTRY_KINDS)
-    return _with(state, (item for item in found if (item.score or 0.0) >= LIKE))
+    return _with(state, (item for item in found if (item.score or 0.0) >= state["least"]))
 
 
 async def keep(state: PolicyState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
@@ -129,8 +140,8 @@ async def keep(state: PolicyState, runtime: Runtime[MemoryContext]) -> Mapping[s
 
 
 def _in_hand(state: PolicyState) -> dict[ItemId, MemoryItem]:
-    chosen = state["chosen"]
-    return {i: item for i, item in state["working"].items() if i in chosen or (item.score or 0.0) >= LIKE}
+    chosen, least = state["chosen"], state["least"]
+    return {i: item for i, item in state["working"].items() if i in chosen or (item.score or 0.0) >= least}
 
 
 def _frontier(state: PolicyState, context: MemoryContext) -> tuple[MemoryItem, ...]:

@@ -17,10 +17,8 @@ from mnemoscope.memory_backends.item_store import held_at
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.memory_backends.store import MemoryStore
 
-__all__ = ["HEAD", "LIKE", "CueReadState", "by_cue", "by_index", "embed_query", "fuse", "led_to", "query_vector"]
+__all__ = ["HEAD", "CueReadState", "EmbedQuery", "by_cue", "by_index", "fuse", "led_to", "query_vector"]
 
-LIKE = 0.4
-"""Cosine below which nothing counts as found."""
 HEAD = 10
 """Entries found by their index, and cues, that count in the fused ranking."""
 WEIGHTS = (2.0, 1.0)
@@ -32,13 +30,25 @@ class CueReadState(ReadState, total=False):
 
     vector: Vectors
     """Of the query, shape `(dim,)`."""
+    least: float
+    """Cosine below which nothing counts as found."""
     by_cue: tuple[MemoryItem, ...]
     """Entries that the cues nearest to the query lead to."""
 
 
-async def embed_query(state: CueReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
-    """Node `embed`: the query's vector."""
-    return {"vector": await query_vector(state["query"].text, runtime)}
+class EmbedQuery:
+    """Node `embed`: the query's vector.
+
+    Args:
+        least: Cosine below which nothing counts as found.
+    """
+
+    def __init__(self, least: float) -> None:
+        self._least = least
+
+    async def __call__(self, state: CueReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
+        """Reads `query`; sets `vector` and `least`."""
+        return {"vector": await query_vector(state["query"].text, runtime), "least": self._least}
 
 
 async def by_index(state: CueReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
@@ -47,7 +57,7 @@ async def by_index(state: CueReadState, runtime: Runtime[MemoryContext]) -> Mapp
     found = deep_enough(
         lambda k: store.search_vector(vector, k, now=now, kinds=ENTRY_KINDS), state["budget"], len(store)
     )
-    return {"by_vector": tuple(item for item in found if _score(item) >= LIKE)}
+    return {"by_vector": tuple(item for item in found if _score(item) >= state["least"])}
 
 
 async def by_cue(state: CueReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
@@ -55,7 +65,7 @@ async def by_cue(state: CueReadState, runtime: Runtime[MemoryContext]) -> Mappin
     store, vector, now = runtime.context.store, state["vector"], state.get("now")
     found: dict[ItemId, MemoryItem] = {}
     for cue in store.search_vector(vector, HEAD, now=now, kinds=CUE_KINDS):
-        if _score(cue) >= LIKE:
+        if _score(cue) >= state["least"]:
             found |= {item.id: item for item in led_to([cue], vector, now, store) if item.id not in found}
     return {"by_cue": tuple(found.values())}
 

@@ -505,9 +505,11 @@ async def test_the_ranks_by_index_count_twice_those_by_cue() -> None:
     ]
 
 
-@pytest.mark.parametrize(("degrees", "number"), [(66, 1), (67, 0)])
-async def test_nothing_counts_as_found_below_a_cosine_of_0_4(degrees: float, number: int) -> None:
-    backend = await sessions(BARE, turn(0, "I repair violins."), embedder=Drawn(violins=degrees, question=0))
+@pytest.mark.parametrize(
+    ("name", "degrees", "number"), [(BARE, 66, 1), (BARE, 67, 0), ("memora-style(episodic=false,least=0)", 89, 1)]
+)
+async def test_nothing_counts_as_found_below_a_cosine_of_0_4(name: str, degrees: float, number: int) -> None:
+    backend = await sessions(name, turn(0, "I repair violins."), embedder=Drawn(violins=degrees, question=0))
     assert len((await found(backend, "question")).items) == number
 
 
@@ -632,6 +634,7 @@ async def test_closing_one_memory_leaves_another_one_alone() -> None:
     ("name", "said"),
     [
         ("memora-style(read=both)", "read is 'both'; it must be one of semantic, policy"),
+        ("memora-style(least=2)", "least is 2; it must be a number from 0 to 1"),
         ("memora-style(episodic=1)", "episodic is 1; it must be true or false"),
         ("memora-style(consolidate=0.8)", "consolidate is 0.8; it must be true or false"),
         ("memora-style(mode=fast)", "mode is 'fast'"),
