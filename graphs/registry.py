@@ -70,6 +70,7 @@ ARCHITECTURES: Registry[Architecture] = Registry(
         "a-mem-style": f"{_ARCHITECTURES}.a_mem:a_mem_style",
         "anchormem-style": f"{_ARCHITECTURES}.anchormem:anchormem_style",
         "mem0-v2-style": f"{_ARCHITECTURES}.mem0_v2:mem0_v2_style",
+        "memgpt-style": f"{_ARCHITECTURES}.memgpt:memgpt_style",
         "memora-style": f"{_ARCHITECTURES}.memora:memora_style",
         "mem0": f"{_ARCHITECTURES}.mem0_sdk:mem0",
     },

@@ -66,6 +66,11 @@ EXPECTED = {
     "mem0-v1-style(mode=llm)": set(),
     "mem0-v2-style": NO_MODEL,
     "mem0-v2-style(mode=llm)": set(),
+    "memgpt-style": NO_MODEL,
+    "memgpt-style(core=200,window=1024)": NO_MODEL,
+    "memgpt-style(read=agentic)": NO_MODEL,
+    "memgpt-style(mode=llm)": set(),
+    "memgpt-style(mode=llm,read=agentic)": set(),
 }
 
 
