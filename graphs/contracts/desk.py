@@ -70,11 +70,18 @@ class Desk:
     """What is asked; empty where the last message is what came in."""
 
     @property
-    def offered(self) -> tuple[Offered, ...]:
-        """What is numbered."""
-        messages = (Offered(f"{turn.speaker} {turn.content}", (turn.turn_id,)) for turn in self.messages)
-        hits = (hit for result in self.results for hit in result.hits)
-        return (*messages, *(Offered(hit.text, tuple(source.turn_id for source in hit.sources)) for hit in hits))
+    def offers(self) -> int:
+        """How many things are numbered."""
+        return len(self.messages) + sum(len(result.hits) for result in self.results)
+
+    def offered(self, number: int) -> Offered:
+        """What has this number, from 1."""
+        if number <= len(self.messages):
+            turn = self.messages[number - 1]
+            return Offered(f"{turn.speaker} {turn.content}", (turn.turn_id,))
+        hits = [hit for result in self.results for hit in result.hits]
+        hit = hits[number - len(self.messages) - 1]
+        return Offered(hit.text, tuple(source.turn_id for source in hit.sources))
 
     def block(self, label: str) -> Block | None:
         """The block of that label; None where there is none."""

@@ -68,7 +68,7 @@ def _show(desk: Desk) -> str:
 
 
 def _read(value: Mapping[str, object], desk: Desk) -> Reading[Step]:
-    return calls_read(value, _TOOLS, len(desk.offered))
+    return calls_read(value, _TOOLS, desk.offers)
 
 
 LOOK_UP: Contract[Desk, Step] = Contract(

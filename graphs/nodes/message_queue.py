@@ -21,7 +21,7 @@ from mnemoscope.graphs.contracts.recursive_summary import RECURSIVE_SUMMARY, Lea
 from mnemoscope.graphs.contracts.remember import REMEMBER
 from mnemoscope.graphs.contracts.tool_calls import Step
 from mnemoscope.graphs.core_memory import blocks_of
-from mnemoscope.graphs.provenance import containment, free_ids, made_from
+from mnemoscope.graphs.provenance import free_ids, made_from
 from mnemoscope.graphs.state import MemoryContext, WriteState
 from mnemoscope.memory_backends.item_store import held_at
 from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Source
@@ -52,6 +52,7 @@ QUOTED = 0.6
 """Share of a sentence's words in a message from which the sentence cites it."""
 _FRAME = 12
 """Tokens of a message's time and name."""
+_INSTRUCTION = estimate_tokens(REMEMBER.instruction)
 
 _ALERT = (
     "The queue of messages is nearly full; the oldest will soon be replaced by a summary. Store now what of them is "
@@ -110,7 +111,7 @@ class Enqueue:
         }
 
     def _way(self, desk: Desk) -> str:
-        fixed = estimate_tokens((REMEMBER.instruction, *(block.value for block in desk.blocks)))
+        fixed = _INSTRUCTION + estimate_tokens(block.value for block in desk.blocks)
         fixed += estimate_tokens(desk.summary.text) if desk.summary else 0
         sizes = [_tokens(turn, desk.longest) for turn in desk.messages]
         if fixed + sum(sizes) > self._window and len(sizes) > KEEPS:
@@ -249,15 +250,14 @@ def _brought(turn: Turn) -> MemoryItem:
 
 def _quoted(text: str, earlier: MemoryItem | None, gone: Sequence[Turn], store: MemoryStore) -> tuple[Source, ...]:
     """The messages that a summary's sentences repeat best; where all of it is in its own words, those that left now."""
-    said = {
-        source.turn_id: store.get(message_id(source.turn_id)).text for source in (earlier.sources if earlier else ())
-    }
-    said |= {turn.turn_id: f"{turn.speaker} {turn.content}" for turn in gone}
+    earlier_ids = [message_id(source.turn_id) for source in earlier.sources] if earlier else []
+    said = {item.sources[0].turn_id: set(content_tokens(item.text)) for item in map(store.get, earlier_ids)}
+    said |= {turn.turn_id: set(content_tokens(f"{turn.speaker} {turn.content}")) for turn in gone}
     cited: set[TurnId] = set()
-    for sentence in (one for line in text.splitlines() for one in split_sentences(line) if content_tokens(one)):
-        shares = {turn_id: containment(sentence, [words]) for turn_id, words in said.items()}
-        best = max(shares.values(), default=0.0)
-        cited |= {turn_id for turn_id, share in shares.items() if share == best >= QUOTED}
+    for words in (set(content_tokens(one)) for line in text.splitlines() for one in split_sentences(line)):
+        common = {turn_id: len(words & own) for turn_id, own in said.items()}
+        best = max(common.values(), default=0)
+        cited |= {turn_id for turn_id, count in common.items() if count == best >= max(1, QUOTED * len(words))}
     if cited:
         return tuple(Source(turn_id, "cited", 1 / len(cited)) for turn_id in said if turn_id in cited)
     return tuple(Source(turn.turn_id, "batch", 1 / len(gone)) for turn in gone)

@@ -132,13 +132,14 @@ def _sources(text: str, call: Call, desk: Desk) -> tuple[Source, ...]:
 
     A text that says next to nothing of what these say has sources of method `unknown`: it may be invented.
     """
-    offered, newest = desk.offered, len(desk.messages)
-    numbers = call.cited or (newest, *range(newest + 1, len(offered) + 1))
+    newest = len(desk.messages)
+    numbers = call.cited or (newest, *range(newest + 1, desk.offers + 1))
+    named = {number: desk.offered(number) for number in numbers}
     methods: dict[TurnId, Provenance] = {}
-    for number in numbers:
-        for turn_id in offered[number - 1].turns:
+    for number, offered in named.items():
+        for turn_id in offered.turns:
             methods.setdefault(turn_id, "cited" if call.cited or number == newest else "batch")
-    if containment(text, [offered[number - 1].text for number in numbers]) < SUPPORTED:
+    if containment(text, [offered.text for offered in named.values()]) < SUPPORTED:
         methods = dict.fromkeys(methods, "unknown")
     return tuple(Source(turn_id, method, 1 / len(methods)) for turn_id, method in methods.items())
 
