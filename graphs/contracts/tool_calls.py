@@ -125,7 +125,7 @@ def _call(entry: Mapping[str, object], tools: Mapping[str, Tool], offered: int) 
     lacking = [key for key in tool.texts if not texts.get(key, "").strip() and not (key in tool.blank and key in texts)]
     if lacking:
         return Call(name, problem=f"{' and '.join(lacking)} must be a text"), 1
-    page = args.get("page", 1)
+    page = 1 if args.get("page") is None else args["page"]
     if not isinstance(page, int) or isinstance(page, bool) or page < 1:
         return Call(name, problem=f"page is {page!r}; pages are counted from 1"), 1
     numbers, wrong = cited_numbers(args.get("messages"), offered)

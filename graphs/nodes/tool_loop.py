@@ -115,8 +115,8 @@ def _passage(call: Call, desk: Desk, given: Desk) -> MemoryItem:
     text, turn = call.texts["content"].strip(), given.messages[-1]
     item_id = passage_id(text)
     line = next((line for block in desk.blocks for line in block.lines if line.text == text), None)
-    if line is not None and line.stored is not None:
-        old = line.stored
+    old = line.stored if line is not None else None
+    if line is not None and old is not None and old.text == text:
         attrs = {key: value for key, value in old.attrs.items() if key != LABEL}
         return replace(
             old, id=item_id, kind="passage", text=text, sources=line.sources, version=1, supersedes=None, attrs=attrs

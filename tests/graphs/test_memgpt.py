@@ -405,6 +405,27 @@ async def test_a_line_stored_away_word_for_word_keeps_its_turns_and_its_time() -
     assert await held(backend, "core_block") == []
 
 
+async def test_a_line_that_was_edited_and_stored_away_in_one_loop_is_of_now() -> None:
+    lines = [
+        step(human("Amy likes cats.")),
+        step(
+            call("core_memory_replace", label="human", old="cats", new="dogs"),
+            insert("Amy likes dogs."),
+            call("core_memory_replace", label="human", old="Amy likes dogs.", new=""),
+        ),
+    ]
+    backend, _ = await scripted(lines, said("I like cats.", "I like dogs."))
+    (passage,) = await held(backend, "passage")
+    assert ([source.turn_id for source in passage.sources], passage.seq_from, passage.seq_to) == (["t0", "t1"], 0, 1)
+    assert passage.observed_at == turn(1, "x").at and await held(backend, "core_block") == []
+
+
+async def test_a_page_that_is_null_is_the_first() -> None:
+    search = step(call("conversation_search", query="boat", page=None), heartbeat=True)
+    backend, model = await scripted([search, SILENT], said("Hm."))
+    assert "nothing on page 1" in model.prompts[1] and (await backend.stats()).parse_failures == 0
+
+
 async def test_an_endpoint_that_fails_in_the_middle_of_a_loop_stores_nothing_and_the_turn_is_tried_again() -> None:
     once = [step(insert("Amy likes cats."), heartbeat=True), EndpointError("down", cause="timeout", retryable=True)]
     backend = await opened(LLM, replace(ports(), model=ScriptedModel([*once, step(insert("Amy likes cats.")), SILENT])))
