@@ -139,11 +139,14 @@ def task_of(metric: str) -> Task:
     printed beside metrics: `integration` asks whether a fact is used. `task:integration` is the task.
 
     Raises:
-        ConfigError: Neither, or a metric that asks none or several tasks.
+        ConfigError: Neither, a metric that asks none or several tasks, or a reference to code: reading a file
+            of labels runs nothing.
     """
     name = metric.removeprefix(_TASK)
     if name in TASKS and (name != metric or not _asked(name)):
         return name
+    if ":" in name:
+        raise ConfigError(f"{metric!r} is a reference to code, which labels cannot name; name the task that it asks")
     if metric not in METRICS and "(" not in metric and "@" not in metric:
         nearest = difflib.get_close_matches(name, [*TASKS, *METRICS.names()], n=3, cutoff=0.3)
         raise ConfigError(f"{metric!r} is neither a task nor a metric; nearest: {', '.join(nearest) or 'none'}")
@@ -199,6 +202,10 @@ def _check(row: LabelledRow, number: int, file: Path) -> None:
             f"no label of task {task}", file=file, record=place, field="label", seen=row.label,
             fix=f"labels are: {', '.join(LABELS[task])}",
         )  # fmt: skip
+    if row.axis and task != "three-axis":
+        raise DataError(
+            f"task {task} has no axes", file=file, record=place, field="axis", seen=row.axis, fix="leave it out"
+        )
     for field in (*_NEEDED.get(task, ()), *(("axis",) if task == "three-axis" else ())):
         if not getattr(row, field).strip():
             raise DataError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import pairwise
 from typing import Literal
 
@@ -196,10 +196,9 @@ def returned(
     open_ended = 0
     for sessions in by_user.values():
         for this, following in zip(sessions, [*sessions[1:], None], strict=True):
-            end = this.date + timedelta(days=days)
-            if following is not None and following.date <= end:
+            if following is not None and (following.date - this.date).days <= days:
                 found[this.key] = 1.0
-            elif last is not None and end <= last:
+            elif last is not None and (last - this.date).days >= days:
                 found[this.key] = 0.0
             else:
                 open_ended += 1

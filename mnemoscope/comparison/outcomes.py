@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from mnemoscope.comparison.merging import RunSet, open_runs
 from mnemoscope.comparison.naming import refuse_unknown_metrics, written_metrics
 from mnemoscope.comparison.verdicts import all_verdicts
+from mnemoscope.core.errors import UnknownNameError
 from mnemoscope.evaluators.outcomes.reading import read_outcomes
 from mnemoscope.evaluators.outcomes.records import SessionKey, SessionOutcome
 from mnemoscope.evaluators.outcomes.table import CellName, OutcomeTable, ProbeName, outcome_table
@@ -44,10 +46,14 @@ def outcomes_of_runs(
     Raises:
         DataError: The outcomes are not as their format says.
         RunFileError: A run file cannot be read.
-        UnknownNameError: A metric that no verdict is of; the nearest are listed.
+        UnknownNameError: A metric that no verdict is of, or a user without a session; the nearest are listed.
     """
     wanted = written_metrics(metrics)
     read = read_outcomes(Path(outcomes))
+    users = {outcome.user for outcome in read}
+    for user in drop_users:
+        if user not in users:
+            raise UnknownNameError("user in these outcomes", user, get_close_matches(user, users, n=3, cutoff=0.3))
     with open_runs(paths) as runs:
         verdicts = list(all_verdicts(runs))
         refuse_unknown_metrics(wanted, (row.metric for row in verdicts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -84,7 +85,7 @@ class Registry(Generic[T]):
         try:
             return factory(*spec.args, **spec.kwargs)
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"{self.kind} {spec}: {error}") from error
+            raise ConfigError(f"{self.kind} {spec}: {error}{_parameters(factory, error)}") from error
 
     def _load_plugins(self) -> None:
         group, self._group = self._group, None
@@ -92,6 +93,15 @@ class Registry(Generic[T]):
             return
         for point in entry_points(group=group):
             self._targets.setdefault(point.name, point.value)
+
+
+def _parameters(factory: Callable[..., object], error: Exception) -> str:
+    """What the factory takes, where the error is about that."""
+    try:
+        names = [] if isinstance(error, ValueError) else list(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):
+        return ""
+    return f"; parameters are: {', '.join(names)}" if names else ""
 
 
 def _resolve(reference: str) -> Any:
@@ -102,6 +112,8 @@ def _resolve(reference: str) -> Any:
         return getattr(module, attribute)
     except (ImportError, AttributeError, OSError) as error:
         raise ConfigError(f"cannot load {reference!r}: {error}") from error
+    except Exception as error:  # whatever the code of others raises while it is imported
+        raise ConfigError(f"cannot load {reference!r}: {type(error).__name__}: {error}") from error
 
 
 def _load_file(path: Path) -> Any:
@@ -113,5 +125,9 @@ def _load_file(path: Path) -> Any:
         return loaded
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]  # a half-loaded module would be taken for whole the next time
+        raise
     return module

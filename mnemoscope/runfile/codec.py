@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -20,8 +20,10 @@ from mnemoscope.memory_backends.record import Capabilities, MemoryItem, Query, S
 __all__ = [
     "capabilities_from",
     "capabilities_text",
+    "decoded",
     "item_from",
     "item_text",
+    "or_none",
     "pack",
     "plan_from",
     "plan_text",
@@ -55,6 +57,16 @@ def pack(value: object) -> bytes:
 def unpack(data: bytes) -> Any:
     """What `pack` was given."""
     return json.loads(zlib.decompress(data))
+
+
+def decoded(row: Sequence[Any], decoders: Mapping[int, Callable[[Any], object]]) -> list[Any]:
+    """A row with the columns that have a decoder, by place, decoded."""
+    return [decoders[place](value) if place in decoders else value for place, value in enumerate(row)]
+
+
+def or_none(decode: Callable[[str], object]) -> Callable[[str | None], object]:
+    """A decoder that leaves None as it is."""
+    return lambda text: None if text is None else decode(text)
 
 
 def usage_text(usage: Usage) -> str:

@@ -21,6 +21,7 @@ from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.runfile import codec
 from mnemoscope.runfile.content import content_hash
 from mnemoscope.runfile.counting import KEY_ORDER, CountingRows
+from mnemoscope.runfile.damage import decoding, decoding_of
 from mnemoscope.runfile.rows import (
     CellKey,
     CellRow,
@@ -36,7 +37,7 @@ from mnemoscope.runfile.rows import (
     SystemRow,
     VerdictRow,
 )
-from mnemoscope.runfile.schema import MIGRATIONS, apply_migrations, check_header, latest_version
+from mnemoscope.runfile.schema import MIGRATIONS, apply_migrations, check_header, connect_read_only, latest_version
 from mnemoscope.scenarios.records import Card, Scenario
 
 __all__ = ["RunReader", "open_run"]
@@ -68,24 +69,10 @@ def open_run(path: str | Path) -> RunReader:
             with sqlite3.connect(file, isolation_level=None, timeout=30) as db:
                 apply_migrations(db, MIGRATIONS)
             db.close()
-        db = _connect(file)
+        db = connect_read_only(file)
     except sqlite3.Error as error:
         raise RunFileError(f"run file {file} cannot be opened: {error}") from None
     return RunReader(file, db)
-
-
-def _connect(file: Path) -> sqlite3.Connection:
-    uri = file.resolve().as_uri()
-    db = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=30, isolation_level=None)
-    try:
-        db.execute("SELECT count(*) FROM meta").fetchone()
-    except sqlite3.OperationalError as error:
-        db.close()
-        if file.with_name(file.name + "-wal").exists() or "malformed" in str(error):
-            raise
-        # A finished file in a folder that cannot be written: no log can exist, so none is needed.
-        db = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None)
-    return db
 
 
 class RunReader(CountingRows):
@@ -123,21 +110,23 @@ class RunReader(CountingRows):
 
     # -- what was asked ------------------------------------------------------------------------------------------
 
+    @decoding
     def systems(self) -> tuple[SystemRow, ...]:
         """The systems in the order asked for."""
         rows = self._rows(
             "SELECT name, position, memory, profile, evidence_class, mode, privileged, capabilities, summary, "
             "profile_summary FROM system ORDER BY position"
         )
-        return tuple(SystemRow(*_with(r, {6: bool, 7: codec.capabilities_from})) for r in rows)
+        return tuple(SystemRow(*codec.decoded(r, {6: bool, 7: codec.capabilities_from})) for r in rows)
 
+    @decoding
     def scenarios(self) -> tuple[ScenarioRow, ...]:
         """The scenarios in the order replayed."""
         rows = self._rows(
             "SELECT scenario_id, position, cluster, benchmark, source_spec, turns, card, sha256 FROM scenario "
             "ORDER BY position"
         )
-        return tuple(ScenarioRow(*_with(r, {6: Card.model_validate_json})) for r in rows)
+        return tuple(ScenarioRow(*codec.decoded(r, {6: Card.model_validate_json})) for r in rows)
 
     def scenario(self, scenario_id: str) -> Scenario:
         """One scenario with history, probes and gold, as it was replayed; the last few are kept in memory.
@@ -147,16 +136,18 @@ class RunReader(CountingRows):
         """
         return self._scenario(scenario_id)
 
+    @decoding
     def probes(self) -> tuple[ProbeRow, ...]:
         """The probes that every system is asked, in order of scenario and probe."""
         rows = self._rows(
             "SELECT p.scenario_id, p.probe_id, p.position, p.style, s.cluster, s.benchmark, p.strata, p.gold_facts "
             "FROM probe p JOIN scenario s USING (scenario_id) ORDER BY s.position, p.position"
         )
-        return tuple(ProbeRow(*_with(r, {6: lambda text: tuple(json.loads(text))})) for r in rows)
+        return tuple(ProbeRow(*codec.decoded(r, {6: lambda text: tuple(json.loads(text))})) for r in rows)
 
     # -- what came out -------------------------------------------------------------------------------------------
 
+    @decoding
     def lanes(self) -> tuple[LaneRow, ...]:
         """The lanes that have come to an end, failed ones included."""
         rows = self._rows(
@@ -167,11 +158,14 @@ class RunReader(CountingRows):
         decoders: Mapping[int, Callable[[Any], object]] = {
             11: json.loads,
             12: json.loads,
-            14: _or_none(codec.stats_from),
+            14: codec.or_none(codec.stats_from),
             18: json.loads,
         }
         return tuple(
-            LaneRow(*[*_with(r, decoders)[:15], codec.usage_from(r[15], r[16]), *_with(r, decoders)[17:]]) for r in rows
+            LaneRow(
+                *[*codec.decoded(r, decoders)[:15], codec.usage_from(r[15], r[16]), *codec.decoded(r, decoders)[17:]]
+            )
+            for r in rows
         )
 
     def cells(self, system: str | None = None, scenario: str | None = None) -> Iterator[CellRow]:
@@ -185,8 +179,11 @@ class RunReader(CountingRows):
         where = " AND ".join(f"{column} = ?" for column, value in wanted if value is not None)
         query = _CELL + (f" WHERE {where}" if where else "") + KEY_ORDER
         for row in self._rows(query, [value for _, value in wanted if value is not None]):
-            yield _cell(row)
+            with decoding_of(self.path):
+                found = _cell(row)
+            yield found
 
+    @decoding
     def cell(self, key: CellKey) -> CellRow | None:
         """One cell by its key; None where it is not there yet."""
         rows = self._rows(
@@ -194,6 +191,7 @@ class RunReader(CountingRows):
         )
         return next((_cell(row) for row in rows), None)
 
+    @decoding
     def reply_of(self, cell: CellRow) -> StoredReply:
         """What a cell said, planned and retrieved, texts included."""
         [(reply, plan, retrieval)] = self._rows(
@@ -211,6 +209,7 @@ class RunReader(CountingRows):
             retrieval=None if retrieval is None else self._retrieval(codec.unpack(retrieval)),
         )
 
+    @decoding
     def ranking_of(self, cell: CellRow) -> tuple[MemoryItem, ...]:
         """The whole ranking behind a cell with its texts, best first; empty where nothing was retrieved."""
         [(packed,)] = self._rows("SELECT retrieval FROM cell WHERE cell_id = ?", (cell.cell_id,))
@@ -230,6 +229,7 @@ class RunReader(CountingRows):
         query = _VERDICT + (" AND v.metric = ?" if metric else "") + KEY_ORDER + ", v.metric, v.subject, v.judge_key"
         return map(VerdictRow._make, self._rows(query, (metric,) if metric else ()))
 
+    @decoding
     def verdicts_of(self, cell: CellRow) -> tuple[Verdict, ...]:
         """The verdicts of one cell in full, ordered by metric, subject and judge."""
         rows = self._rows(
@@ -256,18 +256,23 @@ class RunReader(CountingRows):
             + ", l.fact_id"
         )
         for row in self._rows(query, (system,) if system else ()):
-            yield LossRow(*_with(row, {6: json.loads}))
+            with decoding_of(self.path):
+                found = LossRow(*codec.decoded(row, {6: json.loads}))
+            yield found
 
+    @decoding
     def losses_of(self, cell: CellRow) -> tuple[LossRow, ...]:
         """Where the gold facts of one cell went."""
         rows = self._rows("SELECT fact_id, stage, routes FROM loss WHERE cell_id = ? ORDER BY fact_id", (cell.cell_id,))
         return tuple(LossRow(*cell.key, fact, stage, json.loads(routes)) for fact, stage, routes in rows)
 
+    @decoding
     def spans_of(self, cell: CellRow) -> tuple[Span, ...]:
         """The nodes that one cell ran through, in order."""
         rows = list(self._rows("SELECT body FROM span WHERE cell_id = ?", (cell.cell_id,)))
         return codec.spans_from(rows[0][0]) if rows else ()
 
+    @decoding
     def items_of(self, lane: LaneRow | LaneKey) -> tuple[MemoryItem, ...]:
         """What a memory held at the history's end, tombstones included, in order of writing."""
         rows = list(
@@ -318,7 +323,9 @@ class RunReader(CountingRows):
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         try:
-            yield from self._db.execute(query, tuple(values))
+            # `yield from` would close the cursor of a reading that is given up, maybe after the file
+            for row in self._db.execute(query, tuple(values)):  # noqa: UP028
+                yield row
         except sqlite3.DatabaseError as error:
             raise self._damaged(error) from None
 
@@ -348,7 +355,8 @@ class RunReader(CountingRows):
         rows = list(self._rows("SELECT body FROM scenario WHERE scenario_id = ?", (scenario_id,)))
         if not rows:
             raise KeyError(scenario_id)
-        return Scenario.model_validate_json(zlib.decompress(rows[0][0]))
+        with decoding_of(self.path):
+            return Scenario.model_validate_json(zlib.decompress(rows[0][0]))
 
     def _pieces(self, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
         found: dict[str, tuple[int, str]] = {}
@@ -388,11 +396,3 @@ class RunReader(CountingRows):
 
 def _cell(row: tuple[Any, ...]) -> CellRow:
     return CellRow(*[*row[:10], codec.usage_from(row[10], row[11]), row[12]])
-
-
-def _with(row: tuple[Any, ...], decoders: Mapping[int, Callable[[Any], object]]) -> list[Any]:
-    return [decoders[place](value) if place in decoders else value for place, value in enumerate(row)]
-
-
-def _or_none(decode: Callable[[str], object]) -> Callable[[str | None], object]:
-    return lambda text: None if text is None else decode(text)

@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 from mnemoscope.core.errors import RunFileError
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "apply_migrations", "check_header", "latest_version"]
+__all__ = [
+    "APPLICATION_ID",
+    "MIGRATIONS",
+    "Migration",
+    "apply_migrations",
+    "check_header",
+    "connect_read_only",
+    "latest_version",
+]
 
 APPLICATION_ID = 0x6D6E656D
 """`mnem` in ASCII, at byte 68 of the file: how a run file is told from any other SQLite file."""
@@ -166,3 +174,22 @@ def apply_migrations(db: sqlite3.Connection, migrations: Sequence[Migration] = M
         record = f"INSERT INTO migration VALUES ({step.number}, '{name}')"  # noqa: S608
         stamp = f"PRAGMA application_id = {APPLICATION_ID};PRAGMA user_version = {step.number}"
         db.executescript(f"BEGIN IMMEDIATE;{step.script};{record};{stamp};COMMIT;")
+
+
+def connect_read_only(file: Path) -> sqlite3.Connection:
+    """Connect so that nothing can be written, also in a folder that cannot be.
+
+    Raises:
+        sqlite3.Error: The file cannot be opened or is damaged.
+    """
+    uri = file.resolve().as_uri()
+    db = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=30, isolation_level=None)
+    try:
+        db.execute("SELECT count(*) FROM meta").fetchone()
+    except sqlite3.OperationalError as error:
+        db.close()
+        if file.with_name(file.name + "-wal").exists() or "malformed" in str(error):
+            raise
+        # A finished file in a folder that cannot be written: no log can exist, so none is needed.
+        db = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None)
+    return db

@@ -29,7 +29,7 @@ def test_parameters_reach_the_factory() -> None:
 
 
 def test_parameters_that_do_not_fit() -> None:
-    with pytest.raises(ConfigError, match="thing spec"):
+    with pytest.raises(ConfigError, match=r"thing spec.*; parameters are: name, args, kwargs, at"):
         registry().create("spec(nonsense=1)")
 
 
@@ -42,6 +42,16 @@ def test_reference_to_a_file(tmp_path: Path) -> None:
 def test_reference_that_does_not_load() -> None:
     with pytest.raises(ConfigError, match="cannot load"):
         registry().create("nowhere.py:Mine")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("def (", "SyntaxError"), ("raise RuntimeError('no key')\nMine = 1", "RuntimeError: no key")]
+)
+def test_a_file_that_fails_says_so_each_time(tmp_path: Path, code: str, said: str) -> None:
+    (tmp_path / "failing.py").write_text(code, encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=rf"cannot load .*failing.py:Mine': {said}"):
+            registry().create(f"{tmp_path}/failing.py:Mine")
 
 
 def test_taken_name() -> None:

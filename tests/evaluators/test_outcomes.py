@@ -192,6 +192,12 @@ def test_uptake_needs_a_word_that_the_user_had_not_said_before() -> None:
     assert uptake([]).rate is None
 
 
+def test_days_at_the_end_of_the_calendar_are_days_too() -> None:
+    days = [SessionOutcome("ana", "1", date.min), SessionOutcome("ana", "2", date.max)]
+    assert returned(days, days=7) == ({("ana", "1"): 0.0}, 1)
+    assert returned(days, days=10**12) == ({("ana", "1"): 1.0}, 1)
+
+
 def test_returns_that_the_log_cannot_show_are_left_out() -> None:
     days = [
         SessionOutcome("ana", "1", date(2026, 1, 1)),

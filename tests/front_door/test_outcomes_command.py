@@ -104,6 +104,14 @@ def test_a_metric_that_is_not_there_is_named_with_the_nearest(
     assert said.out == ""
 
 
+def test_a_user_to_drop_who_is_not_there_is_named_with_the_nearest(
+    logged: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["outcomes", *map(str, logged), "--drop-user", "anotator_1"]) == 2
+    said = capsys.readouterr()
+    assert "user in these outcomes 'anotator_1'; nearest: annotator_1" in said.err and said.out == ""
+
+
 def test_what_conditions_could_have_shown_is_printed(
     logged: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from mnemoscope.graphs.reply import HiddenTrace, Reply
 from mnemoscope.memory_backends.record import Capabilities, MemoryItem, Query, Retrieval, Source, Stats
 from mnemoscope.runfile import RunFile, open_run
 from mnemoscope.runfile.lock import exclusive
+from mnemoscope.runfile.reader import RunReader
 from mnemoscope.runfile.records import CellRecord, LaneRecord, LossRecord, Manifest, PlannedScenario
 from mnemoscope.runfile.rows import CellKey, LaneKey, SystemRow
 from mnemoscope.runfile.schema import APPLICATION_ID, MIGRATIONS, Migration, apply_migrations, latest_version
@@ -332,6 +334,45 @@ def test_damage_inside_is_found_and_said(file: RunFile) -> None:
     with pytest.raises(RunFileError, match=r"damaged|cannot be opened"), open_run(file.path) as run:
         run.check()
     assert file.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("spoil", "read"),
+    [
+        ("UPDATE cell SET usage = '{}'", lambda run: list(run.cells())),
+        ("UPDATE cell SET reply = ''", lambda run: run.reply_of(next(run.cells()))),
+        ("UPDATE cell SET plan = '{'", lambda run: run.reply_of(next(run.cells()))),
+        ("UPDATE cell SET retrieval = x'0011'", lambda run: run.reply_of(next(run.cells()))),
+        ("UPDATE probe SET strata = 'x'", lambda run: run.probes()),
+        ("UPDATE scenario SET body = x'00'", lambda run: run.scenario(run.scenarios()[0].scenario_id)),
+        ("UPDATE system SET capabilities = '{\"x\":1}'", lambda run: run.systems()),
+    ],
+    ids=["usage", "reply", "plan", "retrieval", "strata", "scenario", "capabilities"],
+)
+def test_a_value_that_cannot_be_read_back_is_damage(
+    file: RunFile, spoil: str, read: Callable[[RunReader], object]
+) -> None:
+    file.commit_cell(cell("p0", "said"))
+    file.settle()
+    file.close()
+    with closing(sqlite3.connect(file.path)) as db, db:
+        db.execute(spoil)
+    with open_run(file.path) as run, pytest.raises(RunFileError, match="damaged: a stored value cannot be read"):
+        read(run)
+
+
+def test_a_reading_given_up_says_nothing_after_the_file_is_closed(
+    file: RunFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for probe in ("p0", "p2"):
+        file.commit_cell(cell(probe, "said"))
+    file.settle()
+    file.close()
+    with open_run(file.path) as run:
+        cells = run.cells()
+        next(cells)
+    cells.close()
+    assert capsys.readouterr().err == ""
 
 
 def test_migrations_run_once_in_order_and_are_recorded(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemoscope.core.errors import DataError
+from mnemoscope.evaluators.calibration.labels import read_labels
 from mnemoscope.evaluators.calibration.library import Calibrations, bundled_calibrations, read_calibration
 from mnemoscope.evaluators.calibration.record import Calibration, Rate
 
@@ -111,3 +112,40 @@ def test_a_calibration_on_little_carries_a_caution(fields: dict, cautions: tuple
     kappa = Calibrations([calibration]).kappa("answer", one.judge_key)
     assert kappa is not None and kappa.cautions == cautions
     assert str(kappa).endswith("†") == bool(cautions)
+
+
+ANSWER = {
+    "id": "a",
+    "cluster": "c",
+    "metric": "answer",
+    "question": "Whose?",
+    "gold": "Ilse",
+    "reply": "",
+    "label": "wrong",
+}
+
+
+def labels_file(folder: Path, text: str) -> Path:
+    file = folder / "labels.jsonl"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_labels_run_no_code(tmp_path: Path) -> None:
+    code = tmp_path / "mine.py"
+    code.write_text("raise SystemExit('ran')\n", encoding="utf-8")
+    file = labels_file(tmp_path, json.dumps({**ANSWER, "metric": f"{code}:Mine"}))
+    with pytest.raises(DataError, match=r"reference to code.*line 1, field metric"):
+        read_labels([file])
+
+
+def test_a_label_given_twice_in_one_row_is_refused(tmp_path: Path) -> None:
+    file = labels_file(tmp_path, "\n  " + json.dumps(ANSWER)[:-1] + ', "label": "right"}\n')
+    with pytest.raises(DataError, match=r'key "label" is given 2 times.*line 2'):
+        read_labels([file])
+
+
+def test_an_axis_of_a_task_without_axes_is_refused(tmp_path: Path) -> None:
+    file = labels_file(tmp_path, json.dumps({**ANSWER, "axis": "relevance"}))
+    with pytest.raises(DataError, match=r"task answer has no axes.*line 1, field axis"):
+        read_labels([file])
