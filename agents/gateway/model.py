@@ -269,11 +269,12 @@ class GatewayModel:
         return wire
 
     def _widen(self, work: _Work) -> None:
-        if work.widened:
+        wider = min(2 * work.limit, self.settings.most_tokens or 2 * work.limit)
+        if work.widened or wider == work.limit:
             raise EndpointError(
-                f"{self._endpoint}: the reply was cut off at {work.limit} tokens; raise max_tokens=", cause="malformed"
+                f"{self._endpoint}: the reply was cut off at {work.limit} tokens; raise max_tokens=", cause="truncated"
             )
-        work.widened, work.limit = True, work.limit * 2
+        work.widened, work.limit = True, wider
 
     def _ask_plainer(self, work: _Work, text: str) -> bool:
         """Whether to ask again in a plainer way, because the reply cannot be read; remembers what did work."""

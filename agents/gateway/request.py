@@ -36,10 +36,10 @@ class ChatRequest:
         max_tokens: int | None,
         replicate: int,
     ) -> ChatRequest:
-        """The request for these messages; `max_tokens` overrides the endpoint's setting."""
+        """The request for these messages; `max_tokens` overrides the endpoint's setting, up to the most it allows."""
         parameters = dict(settings.request_parameters)
         if max_tokens is not None:
-            parameters["max_tokens"] = max_tokens
+            parameters["max_tokens"] = min(max_tokens, settings.most_tokens or max_tokens)
         if settings.seed is not None:
             parameters["seed"] = settings.seed + replicate
         return cls(settings.host, settings.model, alternating(messages), parameters, schema, replicate)

@@ -85,6 +85,11 @@ class EndpointSettings:
         return str(Spec("openai", (), kwargs))
 
     @property
+    def most_tokens(self) -> int | None:
+        """What no reply may exceed, whatever the caller asks for; None: the caller is free."""
+        return None
+
+    @property
     def request_parameters(self) -> dict[str, float | int | None]:
         """The parameters that shape a reply."""
         return {

@@ -16,7 +16,7 @@ from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Architecture, asks_nothing, embeds_nothing, read_graph, write_graph
 from mnemoscope.graphs.architectures._windowed import embeds_windows, nothing_ready
 from mnemoscope.graphs.backend import Ports
-from mnemoscope.graphs.contracts.asking import answering, planned_call
+from mnemoscope.graphs.contracts.asking import planned_call, reply_to
 from mnemoscope.graphs.contracts.mem0_memories import MEM0_MEMORIES, PROMPT_TOKENS
 from mnemoscope.graphs.nodes.facts import UNREADABLE
 from mnemoscope.graphs.nodes.read import cut
@@ -56,14 +56,8 @@ class _Extraction:
         model = self.runtime.context.ports.model
         if model is None:
             raise ConfigError("mem0(infer=true) asks a model and there is none; add --memory-model or --model")
-        with answering(MEM0_MEMORIES, self.batch):
-            completion = await model.complete(
-                messages,
-                phase=MEM0_MEMORIES.phase,
-                schema=MEM0_MEMORIES.titled,
-                max_tokens=MEM0_MEMORIES.max_tokens,
-            )
-        value = as_mem0_reads(completion.text)
+        reply = await reply_to(MEM0_MEMORIES, self.batch, messages, model)
+        value = None if reply is None else as_mem0_reads(reply)
         if not isinstance(value, dict) or not isinstance(value.get("memory"), list):
             self.failures = 1
             return '{"memory": []}'

@@ -169,7 +169,14 @@ class MalformedModel:
         max_tokens: int | None = None,
         replicate: int = 0,
     ) -> Completion:
-        """The next malformed reply."""
-        text = self.replies[self.calls % len(self.replies)]
+        """The next malformed reply; the last of each round is cut off.
+
+        Raises:
+            EndpointError: The reply was cut off.
+        """
+        place = self.calls % (len(self.replies) + 1)
         self.calls += 1
+        if place == len(self.replies):
+            raise EndpointError("the reply was cut off", cause="truncated")
+        text = self.replies[place]
         return Completion(text, Usage({phase: 1}), self.key)

@@ -90,7 +90,7 @@ async def malformed_replies(kit: Kit) -> None:
         raise NotApplicableError("calls no model")
     model = MalformedModel()
     backend = await kit.open(ports=replace(kit.ports_factory(), model=model))
-    turns = chat(len(model.replies))
+    turns = chat(len(model.replies) + 1)
     fates, failures = await _patient(kit, backend, turns)
     await kit.covered(backend, fates)
     require(model.calls == 0 or failures > 0, f"{model.calls} malformed replies and no parse failure counted")

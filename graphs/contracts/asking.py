@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.errors import ConfigError, EndpointError
 from mnemoscope.core.language.tokens import estimate_tokens
 from mnemoscope.core.ports import LanguageModel, Message
 from mnemoscope.core.structured import read_structured
@@ -18,7 +18,7 @@ from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.contracts.contract import Contract
 
-__all__ = ["Answer", "answering", "ask", "in_hand", "planned_call"]
+__all__ = ["Answer", "ask", "in_hand", "planned_call", "reply_to"]
 
 Given = TypeVar("Given")
 Value = TypeVar("Value")
@@ -61,22 +61,43 @@ async def ask(contract: Contract[Given, Value], given: Given, mode: Mode, model:
         return Answer(reading.value, reading.rejected)
     if model is None:
         raise ConfigError(f"{contract.name} asks a model and there is none; add --memory-model or --model")
-    with answering(contract, given):
-        completion = await model.complete(
-            [Message("system", contract.instruction), Message("user", _DATA.format(shown=contract.show(given)))],
-            phase=contract.phase,
-            schema=contract.titled,
-            max_tokens=contract.max_tokens,
-        )
-    value, problem = _decoded(completion.text, contract.schema)
+    text = await reply_to(
+        contract,
+        given,
+        [Message("system", contract.instruction), Message("user", _DATA.format(shown=contract.show(given)))],
+        model,
+    )
+    value, problem = (None, "the reply was cut off") if text is None else _decoded(text, contract.schema)
     if value is None:
         return Answer(None, 1, problem)
     reading = contract.read(value, given)
     return Answer(reading.value, reading.rejected)
 
 
+async def reply_to(
+    contract: Contract[Given, Value], given: Given, messages: Sequence[Message], model: LanguageModel
+) -> str | None:
+    """What a model replies to a contract; None where it wrote on until it was cut off.
+
+    That is no outage: the endpoint did answer, and asked the same again, a small model repeats itself for ever.
+
+    Raises:
+        EndpointError: The model failed in any other way; nothing is known about the answer.
+    """
+    with _answering(contract, given):
+        try:
+            completion = await model.complete(
+                messages, phase=contract.phase, schema=contract.titled, max_tokens=contract.max_tokens
+            )
+        except EndpointError as error:
+            if error.cause != "truncated":
+                raise
+            return None
+    return completion.text
+
+
 @contextmanager
-def answering(contract: Contract[Given, Value], given: Given) -> Iterator[None]:
+def _answering(contract: Contract[Given, Value], given: Given) -> Iterator[None]:
     """Inside the block a model is answering this contract, which `in_hand` tells those that answer by its rule."""
     token = _IN_HAND.set((contract, given))
     try:

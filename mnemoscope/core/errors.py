@@ -147,8 +147,9 @@ class EndpointError(MnemoscopeError):
 
     Args:
         message: What happened, without any key or header.
-        cause: One of `timeout, rate_limit, server, refused, filtered, malformed, auth, connection, context` (the
-            prompt, or prompt and reply, do not fit into the model's context).
+        cause: One of `timeout, rate_limit, server, refused, filtered, malformed, truncated` (the model wrote on until
+            it was cut off), `auth, connection, context` (the prompt, or prompt and reply, do not fit into the model's
+            context).
         retryable: Whether another try may help; decided once, by the gateway.
         retry_after: Seconds that the server asked to wait, if it did.
     """

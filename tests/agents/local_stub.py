@@ -19,7 +19,7 @@ if "broken" in behaviour:
     sys.stderr.flush()
     print(json.dumps({"error": "no model"}), flush=True)
     sys.exit(1)
-FULL = "full" in behaviour
+FULL, CUT = "full" in behaviour, "cut" in behaviour
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -29,8 +29,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         message = {"role": "assistant", "content": str(os.getpid())}
-        choice = {"index": 0, "finish_reason": "length" if FULL else "stop", "message": message}
-        usage = {"prompt_tokens": 500, "completion_tokens": 12, "total_tokens": 512}
+        choice = {"index": 0, "finish_reason": "length" if FULL or CUT else "stop", "message": message}
+        prompt = 100 if CUT else 500
+        usage = {"prompt_tokens": prompt, "completion_tokens": 12, "total_tokens": prompt + 12}
         body = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
         payload = json.dumps(body).encode()
         self.send_response(200)

@@ -243,7 +243,7 @@ async def test_a_structured_reply_that_was_cut_off_fails_after_one_wider_try(
     stub = serve(always(chat(text, finish="length")))
     with pytest.raises(EndpointError, match="cut off at 128 tokens") as caught:
         await open_at(stub).complete(ASK, phase="judge", schema=YES_NO, max_tokens=64)
-    assert caught.value.cause == "malformed"
+    assert caught.value.cause == "truncated"
     assert [body["max_tokens"] for body in stub.bodies] == [64, 128]
 
 

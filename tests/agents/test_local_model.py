@@ -25,6 +25,7 @@ from mnemoscope.agents.gateway.local.pulling import pull, unpack
 from mnemoscope.agents.gateway.local.server import LocalServer, local_server, shared_servers
 from mnemoscope.agents.gateway.local.settings import read_local
 from mnemoscope.agents.gateway.local.weights import PULLABLE, Pullable
+from mnemoscope.agents.gateway.request import ChatRequest
 from mnemoscope.cli import main
 from mnemoscope.core.errors import ConfigError, DataError, EndpointError, MnemoscopeError
 from mnemoscope.core.ports import Message
@@ -52,6 +53,22 @@ def weights(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return write
+
+
+@pytest.mark.parametrize(("asked", "sent"), [(None, 64), (16, 16), (64, 64), (1_024, 64)])
+def test_callers_may_ask_for_less_than_the_models_limit_and_never_for_more(
+    weights: Callable, asked: int | None, sent: int
+) -> None:
+    settings = read_local(f"local:{weights()}(max_tokens=64)")
+    assert ChatRequest.of(settings, ASK, None, asked, 0).max_tokens == sent
+
+
+async def test_a_cut_structured_reply_is_not_asked_for_again_at_the_limit(weights: Callable) -> None:
+    model = open_model(f"local:{weights('cut')}(max_tokens=64)", cache=None)
+    with pytest.raises(EndpointError, match="cut off at 64 tokens") as caught:
+        await model.complete(ASK, phase="extract", schema={"type": "object"}, max_tokens=1_024)
+    assert (caught.value.cause, caught.value.usage.calls) == ("truncated", 1)
+    await model.close()
 
 
 def gone(pid: int) -> bool:

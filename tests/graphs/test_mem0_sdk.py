@@ -206,6 +206,14 @@ async def test_a_failing_model_leaves_the_package_as_it_was_and_the_turn_waiting
     assert section(prompts(backend)[1], "Last k Messages") == section(prompts(backend)[2], "Last k Messages") != ""
 
 
+async def test_a_reply_that_was_cut_off_is_unreadable_and_no_outage() -> None:
+    cut = EndpointError("cut off at 4000 tokens", cause="truncated")
+    backend = await extracting([cut, remembers("Amy has a dog.")])
+    receipts = [await backend.write(turn(n, f"I have a {pet}")) for n, pet in enumerate(("cat", "dog"))]
+    assert [(r.dropped, r.parse_failures, r.deferred) for r in receipts] == [({"t0": UNREADABLE}, 1, ()), ({}, 0, ())]
+    assert [item.text for item in await stored(backend)] == ["Amy has a dog."]
+
+
 @pytest.mark.parametrize("call", [1, 2])
 async def test_a_failing_embedder_loses_no_memory(call: int) -> None:
     given = replace(ports(FlakyEmbedder(call)), model=ScriptedModel([remembers("Amy has a cat.")]))

@@ -18,7 +18,7 @@ ENGINE = "xllamacpp"
 _TIMEOUT = 600.0
 """Seconds of one call: other processes may be served first, and a long prompt takes a minute on one core."""
 _MAX_TOKENS = 256
-"""Of a reply where the caller names none: small models repeat themselves until they are cut off."""
+"""Of a reply, unless the text form has another limit: small models repeat themselves until they are cut off."""
 _PARAMETERS = ("temperature", "top_p", "seed", "max_tokens", "timeout", "retries", "stream", "context")
 _SHORT, _SHORTEST = 16, 8
 """Digits of a sha256 that a key holds, and that a user may give."""
@@ -41,6 +41,11 @@ class LocalSettings(EndpointSettings):
         return f"local/{self.weights.sha256[:_SHORT]}/{self.engine}"
 
     @property
+    def most_tokens(self) -> int:
+        """The limit holds for every caller: memories and judges ask for more than a small model ends by itself."""
+        return self.max_tokens
+
+    @property
     def spec(self) -> str:
         """The text that opens the same model again; with other weights, it refuses."""
         kwargs: dict[str, Value] = {"sha256": self.weights.sha256[:_SHORT]}
@@ -56,7 +61,7 @@ def read_local(text: str) -> LocalSettings:
     """Read a local model's text form, and find and check its weights.
 
     Calls go one at a time, and the seed is 0 unless another is given, so that replies repeat exactly. A reply has at
-    most 256 tokens unless another limit is given.
+    most 256 tokens unless another limit is given here; callers may ask for less, never for more.
 
     Args:
         text: `local:smollm2`, `local:PATH.gguf`, or either with `(temperature=0,top_p=…,seed=…,max_tokens=…,

@@ -102,7 +102,7 @@ async def test_equal_questions_are_paid_for_once(serve: Callable, tmp_path: Path
         (error(500, "broken"), "judge-error:server"),
         (error(401, "no such key"), "judge-error:auth"),
         (chat(None, finish="content_filter"), "judge-error:filtered"),
-        (chat("", finish="length"), "judge-error:malformed"),
+        (chat("", finish="length"), "judge-error:truncated"),
     ],
 )
 async def test_what_an_endpoint_fails_with_is_an_error_and_never_a_no(serve: Callable, sent: Sent, label: str) -> None:
