@@ -312,6 +312,7 @@ class RunReader(CountingRows):
         [(cells,)] = self._rows("SELECT count(*) FROM cell")
         return int(cells) == self.expected_cells
 
+    @decoding
     def content_hash(self) -> str:
         """A hash of what was found: equal for equal content, whatever the order, the time, the host and the workers."""
         try:

@@ -15,6 +15,11 @@ from mnemoscope.core.language.moments import moments
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("words", ["三四天前", "五五天前", "十十十年后", "七八个月前"])
+def test_two_numbers_in_a_row_are_no_time(words: str) -> None:
+    assert moments(f"… {words} …", MONDAY) == ()
+
+
 @pytest.mark.parametrize(
     ("words", "resolved"),
     [

@@ -230,5 +230,7 @@ def _han_number(word: str) -> int:
     if word.isdecimal():
         return int(word)
     tens, ten, ones = word.rpartition("十")
+    if {tens, ones} - {"", *_HAN_DIGITS}:
+        raise ValueError(f"{word} is not one number")  # 三四天前: three or four days ago
     digit = _HAN_DIGITS[ones] if ones else 0
     return (_HAN_DIGITS[tens] if tens else 1) * 10 + digit if ten else digit
