@@ -20,6 +20,7 @@ from mnemoscope.core.language.tokens import content_tokens
 from mnemoscope.evaluators.detectors.phrases import corrects
 from mnemoscope.evaluators.outcomes.records import Moment, SessionKey, SessionOutcome
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_columns
+from mnemoscope.evaluators.statistics.intervals import wilson
 
 __all__ = [
     "Changes",
@@ -230,8 +231,11 @@ def return_rate(
 def clustered_rate(
     hits: Mapping[SessionKey, float], left_out: Mapping[str, int], *, seed: int = 0, resamples: int = 10_000
 ) -> Rate:
-    """The share of ones among sessions, with a bootstrap over users."""
+    """The share of ones among sessions, with a bootstrap over users; Wilson's interval over users for all or none."""
     mean, low, high, users = _mean_by_user(hits, seed, resamples)
+    if mean is not None and mean in (0.0, 1.0) and users > 1:  # no resample differs, which is not certainty
+        ends = wilson(int(mean) * users, users)
+        low, high = ends.low, ends.high
     return Rate(mean, low, high, int(sum(hits.values())), len(hits), users, left_out)
 
 

@@ -28,6 +28,7 @@ from mnemoscope.evaluators.outcomes import (
 )
 from mnemoscope.evaluators.outcomes.behaviour import returned
 from mnemoscope.evaluators.statistics.association import spearman_p
+from mnemoscope.evaluators.statistics.intervals import wilson
 
 START = date(2026, 1, 1)
 
@@ -190,6 +191,13 @@ def test_uptake_needs_a_word_that_the_user_had_not_said_before() -> None:
     assert found.left_out == {"nothing recalled": 1, "session ended": 1}
     assert found.rate == 0.25
     assert uptake([]).rate is None
+
+
+def test_a_rate_of_all_or_none_is_not_certain() -> None:
+    days = [SessionOutcome(user, str(n), date(2026, 1, n)) for user in ("ana", "bo", "cy") for n in (1, 2)]
+    rate = return_rate(days, days=7, until=date(2026, 1, 3), resamples=50)
+    assert (rate.share, rate.n, rate.users, rate.high) == (1.0, 3, 3, 1.0)
+    assert rate.low == pytest.approx(wilson(3, 3).low)
 
 
 def test_days_at_the_end_of_the_calendar_are_days_too() -> None:
