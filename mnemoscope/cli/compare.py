@@ -43,7 +43,7 @@ def compare(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="A configuration whose [statistics] replaces what the runs were made with."),
+        typer.Option("--config", help="A configuration whose `statistics` table replaces that of the runs."),
     ] = None,
     form: Annotated[Form | None, typer.Option("--format", help="Markdown or CSV instead of a table.")] = None,
     as_json: JsonFlag = False,
