@@ -176,7 +176,7 @@ def _facts(runs: RunSet, comparison: Comparison, words: Wording) -> tuple[tuple[
         (words("data"), _each(row.source_spec for row in runs.scenarios())),
         (words("budget"), _each(budgets)),
         (words("writer"), _each(k.get("writer", "–") for k in keys)),
-        (words("judged_by"), _each(k.get("detector", "–") for k in keys)),
+        (words("attributed_by"), _each(k.get("detector", "–") for k in keys)),
         (words("embedder"), _each(k.get("embedder", "–") for k in keys)),
         (words("captions"), _each(words("on") if config.captions else words("off") for config in configs)),
     )

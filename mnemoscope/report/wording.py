@@ -32,7 +32,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "cells_value": ("{done} of {expected} done, {failed} failed", "{expected} 个中完成 {done} 个，失败 {failed} 个"),
     "incomplete": ("incomplete", "未完成"),
     "writer": ("Replies written by", "回复生成"),
-    "judged_by": ("Judged by", "评判"),
+    "attributed_by": ("Losses attributed by", "丢失归因"),
     "embedder": ("Embedder", "嵌入模型"),
     "budget": ("Memory budget", "记忆预算"),
     "budget_k": ("{k} items", "{k} 条"),
