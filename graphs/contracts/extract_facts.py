@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mnemoscope.core.language.claims import claims
 from mnemoscope.core.language.facts import caption_text, fact_text
 from mnemoscope.graphs.contracts.contract import Contract, Reading
-from mnemoscope.graphs.contracts.listing import CITED, cited_numbers, numbered_turns, section
+from mnemoscope.graphs.contracts.listing import CITED, cited_numbers, numbered_turns, says_something, section
 from mnemoscope.graphs.provenance import containment
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
@@ -128,7 +128,7 @@ def read_cited(entries: object, offered: int) -> Reading[tuple[Fact, ...]]:
         text = str(entry["text"] if isinstance(entry, dict) else entry).strip()
         numbers, wrong = cited_numbers(entry["sources"], offered) if isinstance(entry, dict) else ((), 0)
         rejected += wrong
-        if not text or (wrong and not numbers):
+        if not says_something(text) or (wrong and not numbers):
             rejected += not wrong
             continue
         facts.append(Fact(text, numbers))

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
 
-__all__ = ["CITED", "TEXTS", "cited_numbers", "numbered", "numbered_turns", "phrases_of", "section", "texts_of"]
+__all__ = [
+    "CITED",
+    "TEXTS",
+    "cited_numbers",
+    "numbered",
+    "numbered_turns",
+    "phrases_of",
+    "says_something",
+    "section",
+    "texts_of",
+]
 
 CITED = {"type": "array", "items": {"type": "integer"}, "minItems": 1}
 """Schema of the numbers that an extracted text names."""
@@ -42,10 +52,15 @@ def cited_numbers(value: object, offered: int) -> tuple[tuple[int, ...], int]:
     return tuple(dict.fromkeys(valid)), len(numbers) - len(valid)
 
 
+def says_something(text: str) -> bool:
+    """Whether a text has a letter or a digit: small models copy the `…` of a prompt's example as their answer."""
+    return any(character.isalnum() for character in text)
+
+
 def texts_of(value: object) -> tuple[str, ...]:
-    """The texts of a list, without blanks and repetitions; anything else has none."""
+    """The texts of a list that say something, each once; anything else has none."""
     texts = value if isinstance(value, list) else []
-    return tuple(dict.fromkeys(text.strip() for text in texts if isinstance(text, str) and text.strip()))
+    return tuple(dict.fromkeys(text.strip() for text in texts if isinstance(text, str) and says_something(text)))
 
 
 def phrases_of(value: object, most: int) -> tuple[tuple[str, ...], int]:

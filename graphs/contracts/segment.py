@@ -12,7 +12,7 @@ from typing import cast
 from mnemoscope.core.language.keyphrases import keyphrases
 from mnemoscope.core.language.tokens import content_tokens, lexical_tokens
 from mnemoscope.graphs.contracts.contract import Contract, Reading
-from mnemoscope.graphs.contracts.listing import numbered_turns, section
+from mnemoscope.graphs.contracts.listing import numbered_turns, says_something, section
 from mnemoscope.scenarios.records import Turn
 
 __all__ = ["SEGMENT", "Segment", "Stretch", "topic_of"]
@@ -130,6 +130,7 @@ def _read(value: Mapping[str, object], given: Stretch) -> Reading[tuple[Segment,
     rejected = 0
     for entry in sorted(cast("list[Mapping[str, int]]", value["segments"]), key=lambda entry: entry["start"]):
         start, end, topic = entry["start"], entry["end"], " ".join(str(entry["topic"]).split())
+        topic = topic if says_something(topic) else ""
         reached = segments[-1].end if segments else 0
         if not reached < start <= end <= last:
             rejected += 1

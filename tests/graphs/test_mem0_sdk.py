@@ -26,10 +26,13 @@ from mnemoscope.memory_backends.adapters.mem0_store import Mem0Store
 from mnemoscope.memory_backends.record import Budget, MemoryItem, Query, Retrieval
 from mnemoscope.scenarios.records import Turn
 from tests.graphs.graph_tools import START, FlakyEmbedder, fed, opened, ports, turn
-from tests.graphs.replayed_model import ReplayedModel, ScriptedModel
+from tests.graphs.recording import MEM0, MEM0_TURNS
+from tests.graphs.replayed_model import ReplayedModel, ScriptedModel, recordings
 
 DOWN = EndpointError("down", cause="server", retryable=True)
-RECORDED = Path(__file__).parent / "golden" / "mem0_replies.jsonl"
+GOLDEN = Path(__file__).parent / "golden" / "replies"
+BOUND, UNBOUND = GOLDEN / "mem0-gemma.jsonl", GOLDEN / "mem0-gemma-unbound.jsonl"
+"""What Gemma 3 270M replied to the package, kept to the schema by a grammar, and not."""
 
 
 def remembers(*texts: str) -> str:
@@ -250,18 +253,28 @@ async def test_what_is_spent_in_the_packages_thread_is_counted() -> None:
     assert (await asked(backend, "cat")).usage.embedded_texts == 1
 
 
-async def test_recorded_replies_carry_a_conversation_through() -> None:
-    turns = [
-        turn(0, "I ran a charity race yesterday, for the animal shelter."),
-        turn(1, "Well done! I had no idea that you run.", speaker="Bo"),
-        turn(2, "我在成都工作，养了一只猫叫团子。"),
-        turn(3, "团子是个好名字！", speaker="Bo"),
+async def replayed(path: Path) -> MemoryBackend:
+    about, recorded = recordings(path)
+    assert about["model"] == "gemma-3-270m-q4_k_m.gguf" and len(str(about["sha256"])) == 64
+    assert len(recorded) == len(MEM0_TURNS) == 2
+    return await fed(MEM0[0], MEM0_TURNS, replace(ports(), model=ReplayedModel(path)))
+
+
+async def test_a_real_reply_without_end_is_counted_and_what_one_copies_from_the_prompt_has_no_known_origin() -> None:
+    backend = await replayed(BOUND)
+    stats = await backend.stats()
+    assert (stats.parse_failures, stats.turns_dropped, stats.turns_deferred) == (1, {UNREADABLE: 1}, 0)
+    assert [(item.text, [(s.turn_id, s.method) for s in item.sources]) for item in await stored(backend)] == [
+        ("User's first extracted memory", [("t1", "unknown")]),
+        ("User's second extracted memory", [("t1", "unknown")]),
     ]
-    backend = await fed("mem0(infer=true)", turns, replace(ports(), model=ReplayedModel(RECORDED)))
-    texts = [item.text for item in await stored(backend)]
-    assert len(texts) == 3 and "2023-05-07" in texts[0] and "团子" in texts[2]
-    assert (await asked(backend, "团子")).items[0].text == texts[2]
-    assert (await backend.stats()).parse_failures == 0
+
+
+async def test_real_replies_that_no_grammar_binds_are_unreadable_and_no_turn_is_lost() -> None:
+    backend = await replayed(UNBOUND)
+    stats = await backend.stats()
+    assert await stored(backend) == [] and stats.turns_deferred == 0
+    assert (stats.parse_failures, stats.turns_dropped) == (2, {UNREADABLE: 2})
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,11 @@ async def test_memories_that_need_no_pairs_hold_the_same_under_every_mapping(nam
 async def test_a_memory_that_needs_pairs_differs() -> None:
     shown = {mapping: await content("lc(share=25)", mapping) for mapping in SPEAKER_MAPPINGS}
     assert len({rendered for _, rendered, _ in shown.values()}) == 3
-    assert [n for n in ARCHITECTURES if create_architecture(n).capabilities.needs_pairs] == ["lc", "memoryos-style", "rag"]
+    assert [n for n in ARCHITECTURES if create_architecture(n).capabilities.needs_pairs] == [
+        "lc",
+        "memoryos-style",
+        "rag",
+    ]
 
 
 async def test_a_user_and_an_assistant_are_never_mapped() -> None:
