@@ -21,6 +21,36 @@ def test_two_numbers_in_a_row_are_no_time(words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "I think this may help",
+        "They said they would next march on",
+        "I haven't been there in two years",
+        "It was the first time in ten years",
+        "I finished it in two weeks",
+        "I see her twice in a month",
+    ],
+)
+def test_a_verb_is_no_month_and_how_long_something_took_is_no_date(text: str) -> None:
+    assert moments(text, MONDAY) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My exam is in two weeks",
+        "I have an exam in two weeks",
+        "I'm so excited, I leave in two weeks",
+        "I was told that it will start in two weeks",
+        "I've got a race in two weeks",
+        "They agreed to meet in two weeks' time",
+    ],
+)
+def test_what_lies_ahead_is_dated(text: str) -> None:
+    assert [moment.resolved for moment in moments(text, MONDAY)] == ["week of 22 May 2023"]
+
+
+@pytest.mark.parametrize(
     ("words", "resolved"),
     [
         ("yesterday", "7 May 2023"),

@@ -61,6 +61,11 @@ _UNITS: Mapping[str, str] = MappingProxyType(
 )
 
 _WEEKDAY = "|".join(_WEEKDAYS)
+_VERB_MONTHS = ("march", "may")
+"""Verbs as well (`this may help`): months only with their capital."""
+_MONTH = "|".join(
+    f"(?-i:{month.capitalize()}|{month.upper()})" if month in _VERB_MONTHS else month for month in _MONTHS
+)
 _COUNT = rf"\d{{1,4}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}"
 _HAN_COUNT = r"\d{1,4}|[一二两三四五六七八九十]{1,3}|半"
 _HAN_UNIT = r"天|日|个?(?:星期|礼拜)|周|个月|年"
@@ -69,10 +74,10 @@ _RELATIVE = regex.compile(
     r"(?P<day>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|tomorrow|today|tonight|last night"
     r"|this (?:morning|afternoon|evening))"
     rf"|(?P<ago>{_COUNT}) (?P<ago_unit>day|week|month|year)s? ago"
-    rf"|in (?P<ahead>{_COUNT}) (?P<ahead_unit>day|week|month|year)s?(?: time|['’] time)?"
+    rf"|in (?P<ahead>{_COUNT}) (?P<ahead_unit>day|week|month|year)s?(?P<ahead_time>['’]? time)?"
     rf"|(?P<from_now>{_COUNT}) (?P<from_now_unit>day|week|month|year)s? from now"
     r"|(?<!\b(?:the|for|during|over|past) )(?P<step>last|this|next) "
-    rf"(?:(?P<period>weekend|week|month|year)|(?P<weekday>{_WEEKDAY})|(?P<month>{'|'.join(_MONTHS)}))"
+    rf"(?:(?P<period>weekend|week|month|year)|(?P<weekday>{_WEEKDAY})|(?P<month>{_MONTH}))"
     rf"|on (?P<bare>{_WEEKDAY})"
     r")\b"
     r"|(?P<han_day>大前天|(?<![大之以])前天|昨[天晚日]|今[天早晚日]|明[天早晚](?!星)|大后天|(?<![大先之以])后天)"
@@ -97,13 +102,21 @@ _BEHIND = regex.compile(
     r"|gave|found|felt|ate|began|heard|spent|taught|wrote|drove|flew|broke|sold|built|sang|swam|caught|fell|held)\b",
     regex.IGNORECASE,
 )
+_SPAN = regex.compile(
+    r"\b(?:first|once|twice|times|best|worst|most|never|been|(?:have|has|had)n['’]t|(?:have|has|had) \p{L}{2,}ed)\b"
+    r"|['’]ve\b(?! got)",
+    regex.IGNORECASE,
+)
+"""With one of these, `in two years` is how long something took or lasted."""
+_PRESENT = regex.compile(r"\b(?:am|is|are|need|needs|(?:have|has) got)\b|['’](?:m|re|s|ve got)\b", regex.IGNORECASE)
 
 
 def moments(text: str, at: datetime) -> tuple[Moment, ...]:
     """The relative time words of a text that mean one day, week, month or year, in order.
 
     `last Friday` is the latest Friday before that day and `next Friday` the first one after it; in Chinese 上周五 is
-    the Friday of the week before. A bare `on Friday` is read by the text's tense and left alone where it has none.
+    the Friday of the week before. A bare `on Friday` is read by the text's tense and left alone where it has none;
+    `in two weeks` is left alone where the text says how long something took (`I finished it in two weeks`).
 
     Args:
         text: What was said; nothing else is read, the wall clock least of all.
@@ -145,6 +158,8 @@ def _resolve(match: regex.Match[str], text: str, day: date) -> str | None:
         return _han_year(match, day.year + _YEAR_WORDS[match["han_year"]])
     if match["han_count"]:
         return _han_counted(match, day)
+    if match["ahead"] and not match["ahead_time"] and _is_span(text):
+        return None
     group, way = ("ago", -1) if match["ago"] else ("ahead", 1) if match["ahead"] else ("from_now", 1)
     return _period(match[f"{group}_unit"].lower(), way * _count(match[group].lower()), day)
 
@@ -191,6 +206,10 @@ def _bare_weekday(wanted: int, text: str, day: date) -> str | None:
     if _AHEAD.search(text):
         return conversation_day(_nearest(wanted, day, 1))
     return conversation_day(_nearest(wanted, day, -1)) if _BEHIND.search(text) else None
+
+
+def _is_span(text: str) -> bool:
+    return bool(_SPAN.search(text) or (_BEHIND.search(text) and not (_AHEAD.search(text) or _PRESENT.search(text))))
 
 
 def _period(unit: str, steps: int, day: date) -> str:
