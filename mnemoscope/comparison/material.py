@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from mnemoscope.comparison.agreement import agreement_on, calibrations_of
@@ -11,7 +10,7 @@ from mnemoscope.comparison.merging import RunSet, settings_of
 from mnemoscope.comparison.verdicts import all_verdicts
 from mnemoscope.core.identity import canonical_json
 from mnemoscope.core.ports import Embedder
-from mnemoscope.core.spec import parse_spec
+from mnemoscope.core.spec import split_outside
 from mnemoscope.core.usage import Usage
 from mnemoscope.evaluators.aggregate import ScoreRow
 from mnemoscope.evaluators.analyses.material import AskedProbe, CellFacts, Lost, Scope, SystemFacts
@@ -139,14 +138,26 @@ class RunMaterial:
 def _system(row: SystemRow, run: RunReader) -> SystemFacts:
     """The seed of what was built is the memory model's own, else that of the run."""
     settings, seed = settings_of(run), run.config.seed
-    model = parse_spec(run.config.memory_model) if run.config.memory_model else None
-    if model is not None and isinstance(own := model.kwargs.get("seed"), int):
-        others = {name: value for name, value in model.kwargs.items() if name != "seed"}
-        settings["memory_model"], seed = str(replace(model, kwargs=others)), own
-    else:
+    model, own = _without_seed(run.config.memory_model or "")
+    if own is None:
         del settings["seed"]
+    else:
+        settings["memory_model"], seed = model, own
     facts = (row.memory, row.profile, row.evidence_class, row.privileged)
     return SystemFacts(row.name, *facts, seed, canonical_json(settings))
+
+
+def _without_seed(model: str) -> tuple[str, int | None]:
+    """A model's text form with its seed taken out; a name alone, which may be a file's or an endpoint's, has none."""
+    if not model.endswith(")"):
+        return model, None
+    name, _, inside = model[:-1].partition("(")
+    parts = [part.strip() for part in split_outside(inside, ",")]
+    seeds = [part.partition("=")[2].strip() for part in parts if part.partition("=")[0].strip() == "seed"]
+    if len(seeds) != 1 or not seeds[0].lstrip("-").isdecimal():
+        return model, None
+    others = [part for part in parts if part.partition("=")[0].strip() != "seed"]
+    return f"{name}({','.join(others)})", int(seeds[0])
 
 
 def _facts(row: CellRow, reply: StoredReply, system: str, judging: Usage, first_token_ms: float | None) -> CellFacts:

@@ -167,6 +167,29 @@ def test_a_memory_that_is_built_again_is_one_system_with_two_seeds(
     assert [(row["source"], row["held"], row["seeds"]) for row in rows] == ([("index", 0, 2)] if spread else [])
 
 
+@pytest.mark.parametrize(
+    ("models", "spread"),
+    [
+        (("local:models/my model.gguf(seed=43)", "local:models/my model.gguf(seed=44)"), True),
+        (("local:m(sha256=12e45678,seed=43)", "local:m(sha256=34e45678,seed=44)"), False),
+        (("local:models/my model (1).gguf", "local:models/my model (2).gguf"), False),
+    ],
+)
+def test_models_that_are_named_by_a_file_have_their_seed_read(
+    config: Configure, do_run: DoRun, locomo: str, tmp_path: Path, models: tuple[str, ...], spread: bool
+) -> None:
+    paths = []
+    for n, model in enumerate(models):
+        path = do_run(config(scenarios=(locomo,), architectures=("bm25",), out=tmp_path / f"{n}.db")).path
+        with sqlite3.connect(path) as db:
+            sql = "UPDATE meta SET value = json_set(value, '$.memory_model', ?) WHERE key = 'config'"
+            assert db.execute(sql, (model,)).rowcount == 1
+        db.close()
+        paths.append(path)
+    (found,) = compare_runs(paths, ["recall@10"], analyses=["seeds"]).analyses
+    assert bool(found.rows) == spread
+
+
 def test_an_analysis_is_printed_alone_and_fits(
     config: Configure, do_run: DoRun, locomo: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
