@@ -24,7 +24,7 @@ from mnemoscope.evaluators.analyses._rating import few_clusters
 from mnemoscope.evaluators.analyses._scoped import FIGURE, Pair, pairs_of, scored_scopes
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
-from mnemoscope.evaluators.statistics._input import cluster_sums, codes
+from mnemoscope.evaluators.statistics._input import ROUNDING, cluster_sums, codes
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_columns
 from mnemoscope.evaluators.statistics.paired import clusters_needed, detectable, smallest_p
 
@@ -69,7 +69,7 @@ def _row(pair: Pair, material: Material) -> tuple[Value, ...]:
     sizes = cluster_sums(np.ones(n), index, count)
     _, _, (error,) = bootstrap_columns(sums, sizes, seed=material.seed, resamples=material.resamples)
     alone = math.sqrt(variance(differences) / n) if n > 1 else 0.0
-    told = count > 1 and float(error) > 0
+    told = count > 1 and float(error) > ROUNDING
     return (
         pair.a,
         pair.b,
@@ -78,6 +78,6 @@ def _row(pair: Pair, material: Material) -> tuple[Value, ...]:
         delta,
         detectable(float(error), count, alpha) if told else None,
         smallest_p(count) if count > 1 else None,
-        (float(error) / alone) ** 2 if told and alone > 0 else None,
+        (float(error) / alone) ** 2 if told and alone > ROUNDING else None,
         clusters_needed(delta, float(error), count, alpha) if told else None,
     )

@@ -23,7 +23,7 @@ class ConditionPower:
     d: float
     """Difference in standard deviations."""
     sessions: tuple[int, int]
-    """Of the two smallest conditions."""
+    """Of the two smallest conditions that have two sessions."""
     power: float
     """Chance to find the difference between them at the level of 5 %, 0–1."""
     needed: int | None
@@ -42,7 +42,7 @@ def assignment_of(outcomes: Sequence[SessionOutcome], satisfaction: WithinUser) 
 
 
 def condition_power(assignment: Randomisation | None, d: float = SMALL) -> ConditionPower | None:
-    """Power between the two smallest conditions; None where fewer than two have two sessions.
+    """Power between the two smallest conditions that have two sessions; None where fewer than two have.
 
     Example:
         >>> users = [f"u{n % 30}" for n in range(528)]
@@ -51,7 +51,8 @@ def condition_power(assignment: Randomisation | None, d: float = SMALL) -> Condi
         >>> found.sessions, round(found.power, 3), found.needed
         ((264, 264), 0.209, 1571)
     """
-    sizes = sorted(map(sum, zip(*assignment.table, strict=True))) if assignment else []
-    if len(sizes) < 2 or sizes[0] < 2:
+    totals = map(sum, zip(*assignment.table, strict=True)) if assignment else ()
+    sizes = sorted(size for size in totals if size >= 2)
+    if len(sizes) < 2:
         return None
     return ConditionPower(d, (sizes[0], sizes[1]), power_of_difference(d, sizes[0], sizes[1]), rows_for_power(d))

@@ -9,10 +9,12 @@ import numpy.typing as npt
 
 from mnemoscope.core.errors import ConfigError, shown
 
-__all__ = ["Floats", "Indices", "cluster_sums", "codes", "column", "same_length"]
+__all__ = ["ROUNDING", "Floats", "Indices", "cluster_sums", "codes", "column", "same_length"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+ROUNDING = 1e-9
+"""What is smaller is left over where scores cancel out: no difference, and no spread."""
 
 
 def column(name: str, values: Sequence[float] | Floats) -> Floats:

@@ -15,7 +15,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.identity import derive_seed
-from mnemoscope.evaluators.statistics._input import Indices, cluster_sums, codes, column, same_length
+from mnemoscope.evaluators.statistics._input import ROUNDING, Indices, cluster_sums, codes, column, same_length
 from mnemoscope.evaluators.statistics.bootstrap import Floats, IntervalMethod, bootstrap_ratios, one_thread
 
 __all__ = [
@@ -238,7 +238,7 @@ def detectable(standard_error: float, clusters: int, alpha: float = _ALPHA) -> f
         >>> round(detectable(0.1, 10), 3), detectable(0.1, 5)
         (0.28, None)
     """
-    if not standard_error > 0 or smallest_p(clusters) >= alpha:
+    if not standard_error > ROUNDING or smallest_p(clusters) >= alpha:
         return None
     return _errors_apart(alpha) * standard_error
 
@@ -253,13 +253,14 @@ def clusters_needed(difference: float, standard_error: float, clusters: int, alp
         alpha: Level of the test.
 
     Returns:
-        Never fewer than sign flips need to reach alpha; None where the difference or the error is 0 or not known.
+        Never fewer than sign flips need to reach alpha; None where the difference or the error is 0, up to rounding,
+        or not known.
 
     Example:
         >>> clusters_needed(0.14, 0.1, 10), clusters_needed(0.9, 0.1, 10), clusters_needed(0.0, 0.1, 10)
         (41, 6, None)
     """
-    if not (standard_error > 0 and abs(difference) > 0):
+    if not (standard_error > ROUNDING and abs(difference) > ROUNDING):
         return None
     enough = math.ceil(clusters * (_errors_apart(alpha) * standard_error / difference) ** 2)
     return max(enough, next(count for count in count_from(1) if smallest_p(count) < alpha))

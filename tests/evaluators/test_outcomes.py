@@ -26,9 +26,11 @@ from mnemoscope.evaluators.outcomes import (
     uptake,
     within_user,
 )
+from mnemoscope.evaluators.outcomes.assignment import condition_power
 from mnemoscope.evaluators.outcomes.behaviour import returned
 from mnemoscope.evaluators.statistics.association import spearman_p
 from mnemoscope.evaluators.statistics.intervals import wilson
+from mnemoscope.evaluators.statistics.randomisation import randomisation
 
 START = date(2026, 1, 1)
 
@@ -327,6 +329,13 @@ def test_a_table_relates_every_metric_to_every_outcome() -> None:
     assert found.assignment is not None and found.assignment.df == 5
     assert found.lengths[0].metric == "integration" and found.lengths[0].adjusted.n == 47
     assert found.warnings[-1].startswith("2 relations with the rating are tested")
+
+
+def test_a_condition_of_one_session_does_not_hide_the_power_of_the_others() -> None:
+    conditions = ["pilot", *["summary"] * 20, *["full"] * 30]
+    found = condition_power(randomisation([f"u{n % 5}" for n in range(51)], conditions))
+    assert found is not None and found.sessions == (20, 30)
+    assert condition_power(randomisation(["a", "b", "c"], ["pilot", "full", "full"])) is None
 
 
 def test_nothing_rated_gives_no_relation_with_ratings() -> None:

@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_columns, resample_counts
 from mnemoscope.evaluators.statistics.intervals import wilson
 from mnemoscope.evaluators.statistics.multiplicity import bonferroni, holm
-from mnemoscope.evaluators.statistics.paired import detectable, mcnemar_exact, paired_p, sign_flip
+from mnemoscope.evaluators.statistics.paired import clusters_needed, detectable, mcnemar_exact, paired_p, sign_flip
 
 
 def interval_of(values: list[float], clusters: list[str], seed: int, resamples: int) -> tuple[float, float]:
@@ -65,6 +65,13 @@ def test_minimum_detectable_difference() -> None:
     assert detectable(0.1, 5) is None
     assert detectable(0.0, 10) is None
     assert detectable(float("nan"), 10) is None
+
+
+@pytest.mark.parametrize("left_over", [3e-17, -3e-17, 1e-200])
+def test_what_rounding_leaves_over_is_no_difference_and_no_spread(left_over: float) -> None:
+    assert clusters_needed(left_over, 0.1, 10) is None
+    assert clusters_needed(0.1, abs(left_over), 10) is None
+    assert detectable(abs(left_over), 10) is None
 
 
 def test_small_samples_and_ties(case_dir: Callable[[str], Path]) -> None:
