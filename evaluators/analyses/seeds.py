@@ -70,7 +70,10 @@ def _same(material: Material, scored: Scored) -> Iterator[list[SystemFacts]]:
             found[facts.memory, facts.profile, facts.settings].append(facts)
     for systems in found.values():
         # Two files of one seed hold one run twice, or two that something else tells apart.
-        yield list({facts.seed: facts for facts in reversed(systems)}.values())[::-1]
+        first: dict[int, SystemFacts] = {}
+        for facts in systems:
+            first.setdefault(facts.seed, facts)
+        yield list(first.values())
 
 
 def _rows(scored: Scored, systems: list[SystemFacts]) -> Iterator[tuple[Value, ...]]:

@@ -115,6 +115,14 @@ def test_replicates_and_seeds_of_runs_are_two_sources() -> None:
     assert "--replicates" in (Seeds().analyse(once).missing or "")
 
 
+def test_a_run_that_is_given_twice_counts_once_under_its_first_name() -> None:
+    names = {"dense": ("dense", 43), "dense [b]": ("dense", 44), "dense [c]": ("dense", 43)}
+    scores: dict[str, Callable[[int, int, int], float]] = {name: lambda c, p, r: 0.5 for name in names}
+    found = Seeds().analyse(run_of(scores, built=names, names=()))
+    (line,) = by_name(found, "source").values()
+    assert (line["system"], line["source"], line["seeds"]) == ("dense", "index", 2)
+
+
 def test_seeds_count_the_probes_that_all_of_them_scored() -> None:
     run = run_of({"a": lambda c, p, r: float(r)}, replicates=2)
     lost = [r._replace(score=None, status="error", label="rate-limit") for r in run.rows if r.replicate == 1][:4]
