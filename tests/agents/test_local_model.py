@@ -330,6 +330,20 @@ def test_processes_begun_inside_share_a_server(weights: Callable[[], Path]) -> N
     assert "MNEMOSCOPE_LOCAL_SERVERS" not in os.environ
 
 
+def test_a_shared_server_that_was_killed_is_replaced_above_and_below(weights: Callable[[], Path]) -> None:
+    path = weights()
+    server, below, user = local_server(path, None), LocalServer(path), User()
+    with shared_servers():
+        shared = below.start(user)
+        assert server.pid is not None and below.pid is None
+        os.kill(server.pid, signal.SIGKILL)
+        while server.pid is not None:
+            time.sleep(0.01)
+        assert below.start(user) != shared and below.pid is not None
+        assert server.start(User()) != shared and server.pid is not None
+    below.leave(user)
+
+
 # The model
 
 

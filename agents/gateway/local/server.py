@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
+from urllib.parse import urlsplit
 from weakref import WeakSet, WeakValueDictionary, finalize
 
 from mnemoscope.core.errors import EndpointError
@@ -84,8 +86,10 @@ class LocalServer:
         """As `address`, but waits without letting others go on."""
         with self._lock:
             self._users.add(user)
-            if (given := _given(self.key)) is not None:
-                return given
+            if self._process is None and (given := _given(self.key)) is not None:
+                if _listens(given.url):
+                    return given
+                logger.warning("the shared server of %s is gone; this process starts one of its own", self._name)
             if self._process is not None and (code := self._process.poll()) is not None:
                 killed = " (killed; out of memory?)" if code == -9 else ""
                 logger.warning("the server of %s ended with code %d%s; it is started again", self._name, code, killed)
@@ -176,6 +180,18 @@ def shared_servers() -> Iterator[None]:
 def _given(key: str) -> Served | None:
     found = json.loads(os.environ.get(_VARIABLE, "{}")).get(key)
     return Served(*found) if found else None
+
+
+def _listens(url: str) -> bool:
+    """Whether anyone is there; who is too busy to answer is."""
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 0), timeout=1).close()
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _stop_process(process: subprocess.Popen[str]) -> None:
