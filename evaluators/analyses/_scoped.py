@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from mnemoscope.evaluators.analyses._one_judge import OfOneJudge, of_one_judge
 from mnemoscope.evaluators.analyses.analysis import Column
 from mnemoscope.evaluators.analyses.material import Material, Scope
 
-__all__ = ["FIGURE", "Asked", "Pair", "Scored", "pairs_of", "scored_scopes"]
+__all__ = ["FIGURE", "Asked", "Pair", "Scored", "pairs_of", "scored_scopes", "unlike"]
 
 FIGURE = (Column("metric", "text", "The metric."), Column("stratum", "text", "The probes; empty: all of a benchmark."))
 """The columns that name a scope."""
@@ -66,6 +66,16 @@ def scored_scopes(material: Material) -> tuple[list[Scored], tuple[str, ...]]:
         note for metric in dict.fromkeys(s.scope.metric for s in found) for note in verdicts[metric].notes
     )
     return found, tuple(notes)
+
+
+def unlike(material: Material, scopes: Iterable[Scored]) -> tuple[str, ...]:
+    """One sentence where systems stand side by side that no test may rank: of other evidence, or that read gold."""
+    shown = [material.systems[name] for name in dict.fromkeys(name for scored in scopes for name in scored.cells)]
+    classes = list(dict.fromkeys(facts.evidence for facts in shown if not facts.privileged))
+    gold = [facts.name for facts in shown if facts.privileged]
+    said = [f"evidence differs ({', '.join(classes)})"] if len(classes) > 1 else []
+    said += [f"{', '.join(gold)} read{'s' if len(gold) == 1 else ''} gold"] if gold else []
+    return (f"{'; '.join(said)}: across these, no result ranks memories",) if said else ()
 
 
 def pairs_of(scored: Scored, baseline: str | None) -> Iterator[Pair]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from mnemoscope.evaluators.analyses._rating import few_clusters
-from mnemoscope.evaluators.analyses._scoped import FIGURE, Pair, pairs_of, scored_scopes
+from mnemoscope.evaluators.analyses._scoped import FIGURE, Pair, pairs_of, scored_scopes, unlike
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.statistics.equivalence import EquivalenceUnit, equivalence_by_cluster
@@ -61,7 +61,7 @@ class EquivalentSystems:
         said = f"the margin is {margin * 100:g} points, alpha is {material.statistics.alpha:g}"
         untested = any("untested" in row for row in rows)
         why = ("untested: one cluster, or no spread was seen",) if untested else ()
-        return Findings(self.name, title, _COLUMNS, rows, (said, *why, *few, *notes))
+        return Findings(self.name, title, _COLUMNS, rows, (said, *why, *unlike(material, scopes), *few, *notes))
 
 
 def _row(pair: Pair, unit: str, of: EquivalenceUnit, margin: float, material: Material) -> tuple[Value, ...]:

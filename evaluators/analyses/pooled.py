@@ -9,7 +9,7 @@ too small with few clusters; `p_t` uses as many degrees of freedom as clusters l
 
 from __future__ import annotations
 
-from mnemoscope.evaluators.analyses._scoped import FIGURE, Scored, scored_scopes
+from mnemoscope.evaluators.analyses._scoped import FIGURE, Scored, scored_scopes, unlike
 from mnemoscope.evaluators.analyses.analysis import Column, Findings, Value
 from mnemoscope.evaluators.analyses.material import Material
 from mnemoscope.evaluators.statistics.mixed import MixedFit, Term, pooled_systems
@@ -47,7 +47,7 @@ class Pooled:
         fits = [(scored, _fit(scored, _reference(scored, material))) for scored in several]
         rows = tuple((*scored.name, *row) for scored, fit in fits for row in _rows(scored, fit, material))
         said = (f"{' '.join(filter(None, scored.name))}: {why}" for scored, fit in fits if (why := _trouble(fit)))
-        return Findings(self.name, title, _COLUMNS, rows, (*said, *notes))
+        return Findings(self.name, title, _COLUMNS, rows, (*said, *unlike(material, several), *notes))
 
 
 def _reference(scored: Scored, material: Material) -> str:

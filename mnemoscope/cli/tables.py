@@ -293,7 +293,7 @@ def _pair_table(
         names = visible_controls(clip(pair.a, width))
         names += "" if baseline else f"\n− {visible_controls(clip(pair.b, width - 2))}"
         counts = f"{pair.n}/{pair.clusters}"
-        within = () if margin is None else ("shown" if pair.equivalence and pair.equivalence.equivalent else "–",)
+        within = () if margin is None else ("shown" if pair.is_equivalent else "–",)
         table.add_row(Text(names), delta, by_rows, p, counts, mde, *within, style=None if pair.comparable else "dim")
     return Group(table, Text(""))
 

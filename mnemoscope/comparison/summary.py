@@ -208,6 +208,11 @@ class PairFigure(PairRow):
         shown = self.p_adjusted is not None and self.p_adjusted < self.alpha
         return self.comparable and shown and not self.is_within_flips
 
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether it may be said that the difference is too small to matter: comparable, and shown by the tests."""
+        return self.comparable and self.equivalence is not None and self.equivalence.equivalent
+
     def to_json(self) -> dict[str, object]:
         """Plain data: differences of shares, what is missing is null."""
         return {

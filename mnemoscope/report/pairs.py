@@ -83,7 +83,7 @@ def _mark(pair: PairFigure) -> str:
         return "not_comparable"
     if pair.is_significant:
         return "differs"
-    if pair.equivalence is not None and pair.equivalence.equivalent:
+    if pair.is_equivalent:
         return "equivalent"
     return "within_flips" if pair.is_within_flips else "no_difference"
 

@@ -103,6 +103,20 @@ def test_equivalence_in_a_table_is_that_of_the_rows(config: Configure, do_run: D
     assert list(marks.values()) == ["equivalent"] and wording("en")("equivalent") == "equivalent within the margin"
 
 
+def test_nothing_is_called_equivalent_that_is_not_comparable(
+    config: Configure, do_run: DoRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"scenarios": ("demo",), "architectures": ("bm25", "oracle"), "profiles": ("baseline",)}
+    run = do_run(config(**settings, embedder="hash(dim=64)", statistics=RULES)).path
+    shown = compare_runs([run], ["recall@10"], analyses=["equivalence", "pooled"])
+    equal = [pair for pair in shown.pairs if pair.equivalence is not None and pair.equivalence.equivalent]
+    assert equal and not any(pair.comparable or pair.is_equivalent for pair in equal)
+    assert all("oracle@baseline reads gold" in " ".join(findings.notes) for findings in shown.analyses)
+    assert main(["compare", str(run), "--metric", "recall@10"]) == 0
+    out = capsys.readouterr().out
+    assert "±90" in out and not any(line.endswith("shown") for line in map(str.rstrip, out.splitlines()))
+
+
 def test_a_margin_that_is_chosen_later_is_named(
     config: Configure, do_run: DoRun, locomo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
