@@ -47,7 +47,7 @@ class LocalSettings(EndpointSettings):
 
     @property
     def spec(self) -> str:
-        """The text that opens the same model again; with other weights, it refuses."""
+        """Which weights reply and how, wherever the file lies; where it lies here, it opens the model, and no other."""
         kwargs: dict[str, Value] = {"sha256": self.weights.sha256[:_SHORT]}
         kwargs |= {name: value for name, value in self.request_parameters.items() if value is not None}
         return str(Spec(f"{PREFIX}{self.model}", (), kwargs))
