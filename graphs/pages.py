@@ -20,8 +20,8 @@ __all__ = ["index_page", "with_diagram", "write_pages"]
 _HEAD = """# Architectures
 
 Ways to remember, by family. Each is a state machine whose diagram stands on its page (`mnemoscope graph draw NAME`
-prints it); each passes the conformance kit (`mnemoscope architecture check NAME`). Any of them that has a WRITE graph takes
-a gate in front of it, `dense(admit=salience)`: [when a turn is not worth remembering](../admission.md).
+prints it); each passes the conformance kit (`mnemoscope architecture check NAME`). Any of them that has a WRITE graph
+takes a gate in front of it, `dense(admit=salience)`: [when a turn is not worth remembering](../admission.md).
 
 - **evidence**: `package` is the method itself, or the system's own code; `twin` has rules in a model's place
   (`mode=heuristic`, the default); `model` is written anew and asks a model (`mode=llm`). A twin checks the architecture
