@@ -11,7 +11,7 @@ from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Architecture, Mode, asks_nothing, read_graph, write_graph
 from mnemoscope.graphs.architectures._windowed import check_window, vector_store
 from mnemoscope.graphs.contracts.asking import planned_call
-from mnemoscope.graphs.contracts.extract_facts import EXTRACT_FACTS, Extraction
+from mnemoscope.graphs.contracts.extract_facts import EXTRACT_MATTERS, Extraction
 from mnemoscope.graphs.contracts.write_events import WRITE_EVENTS
 from mnemoscope.graphs.handing_over import memories
 from mnemoscope.graphs.nodes.anchors import (
@@ -48,7 +48,7 @@ DEFAULTS: Mapping[str, Value] = {
     "mode": "heuristic",
 }
 EVENTS_PER_TURN = 0.4
-"""Groups told per turn, for estimates: between 0.2 with the paper's threshold and 1 with facts by rule and defaults."""
+"""Groups told per turn, for estimates: between 0.2 with the paper's threshold and 0.8 by rule with defaults."""
 _A_FACT = "Somebody: what is stated about somebody, with a name in it.\n"
 """As long as facts usually are; for estimates."""
 
@@ -76,8 +76,8 @@ def anchormem_style(
     was told before, and a group is told where it has enough besides all groups told so far (the release indexes once);
     the first group has to be large enough too; what is handed over is in order of the conversation (the release's
     order changes from run to run) and within the run's budget, beyond the source's 5 + 5 where the budget allows. The
-    release indexes only sessions that a question cites; here everything is remembered. In `heuristic` mode clauses are
-    the facts, and an event is its facts in order of time.
+    release indexes only sessions that a question cites; here everything is remembered. In `heuristic` mode clauses that
+    do more than please are the facts, and an event is its facts in order of time.
 
     Args:
         window: Turns per chunk, 1 to 50.
@@ -154,7 +154,8 @@ def _facts_of(size: int, overlap: int) -> Callable[[Sequence[Turn]], Sequence[st
     """The texts of the facts that rules draw; which events there will be, only their vectors tell."""
 
     def texts(turns: Sequence[Turn]) -> Sequence[str]:
-        drawn = (plain_facts(facts_by_rule(Extraction(chunk))) for chunk in windows_of(turns, size, overlap))
+        given = [Extraction(chunk) for chunk in windows_of(turns, size, overlap)]
+        drawn = [plain_facts(facts_by_rule(one, EXTRACT_MATTERS)) for one in given]
         return list(dict.fromkeys(fact.text for facts in drawn for fact in facts))
 
     return texts
@@ -164,7 +165,7 @@ def _calls(size: int, overlap: int, neighbours: int) -> Callable[[Sequence[Turn]
     def asks(turns: Sequence[Turn]) -> Usage:
         total, chunks = Usage(), windows_of(turns, size, overlap)
         for chunk in chunks:
-            total = total + planned_call(EXTRACT_FACTS, EXTRACT_FACTS.show(Extraction(chunk)))
+            total = total + planned_call(EXTRACT_MATTERS, EXTRACT_MATTERS.show(Extraction(chunk)))
         if not chunks:
             return total
         shown = "\n".join(map(unit_text, chunks[len(chunks) // 2])) + _A_FACT

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mnemoscope.core.language.claims import claims
 from mnemoscope.core.language.facts import caption_text, fact_text
+from mnemoscope.core.language.pleasantries import is_pleasantry
 from mnemoscope.graphs.contracts.contract import Contract, Reading
 from mnemoscope.graphs.contracts.listing import CITED, cited_numbers, numbered_turns, says_something, section
 from mnemoscope.graphs.provenance import containment
@@ -16,6 +17,7 @@ from mnemoscope.scenarios.records import Turn
 __all__ = [
     "CITED_TEXTS",
     "EXTRACT_FACTS",
+    "EXTRACT_MATTERS",
     "Extraction",
     "Fact",
     "addressee_of",
@@ -83,7 +85,15 @@ def _show(given: Extraction) -> str:
 
 
 def _rule(given: Extraction) -> Mapping[str, object]:
-    told = telling_clauses(given)
+    return _stated(given, telling_clauses(given))
+
+
+def _rule_of_matters(given: Extraction) -> Mapping[str, object]:
+    names = tuple({turn.speaker for turn in (*given.before, *given.turns)})
+    return _stated(given, [told for told in telling_clauses(given) if not is_pleasantry(told[1], names)])
+
+
+def _stated(given: Extraction, told: Sequence[tuple[int, str]]) -> Mapping[str, object]:
     facts: list[Mapping[str, object]] = []
     for number, turn in enumerate(given.turns, start=1):
         addressee = addressee_of(turn, (*given.before, *given.turns))
@@ -112,6 +122,9 @@ EXTRACT_FACTS: Contract[Extraction, tuple[Fact, ...]] = Contract(
     rule=_rule,
     read=_read,
 )
+
+EXTRACT_MATTERS = replace(EXTRACT_FACTS, rule=_rule_of_matters)
+"""The same question; by rule without pleasantries, which are alike all over a history and tell of nothing."""
 
 
 def read_cited(entries: object, offered: int) -> Reading[tuple[Fact, ...]]:

@@ -16,7 +16,7 @@ from mnemoscope.core.ports import Vectors
 from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.association import Associations, associate, distinct_groups
 from mnemoscope.graphs.contracts.asking import ask
-from mnemoscope.graphs.contracts.extract_facts import EXTRACT_FACTS, Extraction, Fact
+from mnemoscope.graphs.contracts.extract_facts import EXTRACT_MATTERS, Extraction, Fact
 from mnemoscope.graphs.contracts.write_events import WRITE_EVENTS, EventsGiven
 from mnemoscope.graphs.nodes.facts import FACTS, Drawn, document_vectors, drawn_from, from_pool
 from mnemoscope.graphs.nodes.write import window_item
@@ -147,7 +147,7 @@ class ExtractChunk:
         window = state["window"]
         if (brought := from_pool(window)) is not None:
             return {"drawn": (ChunkFacts(state["place"], (brought,)),)}
-        answer = await ask(EXTRACT_FACTS, Extraction(window), self._mode, runtime.context.ports.model)
+        answer = await ask(EXTRACT_MATTERS, Extraction(window), self._mode, runtime.context.ports.model)
         facts = plain_facts(drawn_from(answer.value or (), window))
         return {"drawn": (ChunkFacts(state["place"], facts),), "parse_failures": answer.parse_failures}
 

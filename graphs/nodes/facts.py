@@ -13,6 +13,7 @@ from mnemoscope.core.ports import Vectors
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
 from mnemoscope.graphs.contracts.asking import Answer, ask, planned_call
+from mnemoscope.graphs.contracts.contract import Contract
 from mnemoscope.graphs.contracts.extract_facts import EXTRACT_FACTS, Extraction, Fact, why_nothing
 from mnemoscope.graphs.provenance import cite
 from mnemoscope.graphs.state import MemoryContext, WriteState
@@ -165,12 +166,14 @@ def fact_texts(size: int) -> Callable[[Sequence[Turn]], Sequence[str]]:
     return texts
 
 
-def facts_by_rule(given: Extraction) -> tuple[Drawn, ...]:
-    """What the rule draws from given turns, as a node of `heuristic` mode does."""
+def facts_by_rule(
+    given: Extraction, contract: Contract[Extraction, tuple[Fact, ...]] = EXTRACT_FACTS
+) -> tuple[Drawn, ...]:
+    """What the rule of a contract draws from given turns, as a node of `heuristic` mode does."""
     brought = from_pool(given.turns)
     if brought is not None:
         return (brought,)
-    return drawn_from(EXTRACT_FACTS.read(EXTRACT_FACTS.rule(given), given).value, given.turns)
+    return drawn_from(contract.read(contract.rule(given), given).value, given.turns)
 
 
 def _united(some: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:

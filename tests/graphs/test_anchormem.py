@@ -179,6 +179,14 @@ async def test_facts_alike_over_time_are_told_as_an_event_with_their_turns() -> 
     assert (event.seq_from, event.seq_to, event.observed_at) == (0, 2, START + timedelta(days=2))
 
 
+@pytest.mark.parametrize("thanks", ["Thanks, Amy!", "That's gorgeous, Amy!", "真为你高兴！"])
+async def test_pleasantries_are_no_facts_and_make_no_event_but_stay_in_their_chunk(thanks: str) -> None:
+    backend = await fed(NAME, sessions(*([f"I sold piano number {n}.", thanks] for n in "abcd")), ports(Angles()))
+    assert [fact.text for fact in await stored(backend, "fact")] == [f"Amy: Amy sold piano number {n}." for n in "abcd"]
+    assert all(thanks not in event.text for event in await stored(backend, "event"))
+    assert all(thanks in chunk.text for chunk in await stored(backend, "chunk"))
+
+
 async def test_what_was_told_is_told_again_only_with_enough_to_add() -> None:
     assert not await stored(await fed(NAME, sessions(*DOGS[:2]), ports(Angles(**NEAR))), "event")  # a pair
     five = [*DOGS[:3], ["I brush the dog often."], ["I bathed the dog today."]]
