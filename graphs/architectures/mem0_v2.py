@@ -235,7 +235,7 @@ def mem0_v2_style(add_per: str = "pair", k: int = 20, mode: str = "heuristic") -
         ),
         write=write_graph(
             {
-                "observe": ObserveBatches(size, context=CONTEXT),
+                "window": ObserveBatches(size, context=CONTEXT),
                 "embed_batch": EmbedBatch(),
                 "extract": ExtractNew(how),
                 "dedup": dedup,
@@ -243,7 +243,7 @@ def mem0_v2_style(add_per: str = "pair", k: int = 20, mode: str = "heuristic") -
                 "persist": persist,
             },
             state=Mem0State,
-            skip_after={"observe": nothing_ready, "extract": nothing_drawn},
+            skip_after={"window": nothing_ready, "extract": nothing_drawn},
         ),
         read=read_graph(
             {

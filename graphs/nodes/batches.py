@@ -1,4 +1,4 @@
-"""Node `observe` of memories that take in a few turns at a time, with earlier ones for understanding."""
+"""Node `window` of memories that take in a few turns at a time, with earlier ones for understanding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ObserveBatches"]
 
 
 class ObserveBatches:
-    """Node `observe`: collects turns until a batch is complete or its session ends; keeps what came before it.
+    """Node `window`: collects turns until a batch is complete or its session ends; keeps what came before it.
 
     Args:
         size: Turns per batch.
