@@ -12,8 +12,10 @@ import pytest
 
 from mnemoscope.core.ports import Embedder
 from mnemoscope.graphs.architecture import create_architecture
+from mnemoscope.graphs.architectures.mem0_v2 import Words
 from mnemoscope.graphs.backend import MemoryBackend
 from mnemoscope.graphs.conformance.material import conformance_ports
+from mnemoscope.graphs.nodes.entity_links import BoostByEntities
 from mnemoscope.graphs.windows import windows_of
 from mnemoscope.memory_backends.embedders import open_embedder
 from mnemoscope.memory_backends.record import Budget, Query, Scope
@@ -21,6 +23,8 @@ from mnemoscope.scenarios.opening import open_source
 from mnemoscope.scenarios.records import Scenario
 
 MARGIN = 0.05
+ROUNDING = 0.01
+"""Where both rank by the cosine alone."""
 SLICE = slice(1, 3)
 """Two conversations of the ten: one in which the difference is small, and one in which it is large."""
 
@@ -49,8 +53,18 @@ async def recall(backend: MemoryBackend, scenario: Scenario) -> Mapping[str, flo
     return found
 
 
+async def no_words(*_: object) -> Mapping[str, object]:
+    return {"by_words": ()}
+
+
+async def no_names(*_: object) -> Mapping[str, object]:
+    return {"boosts": {}}
+
+
 @pytest.mark.slow
-async def test_the_mark_unverified_stands_until_the_package_is_equalled(benchmark_data: Path, tmp_path: Path) -> None:
+async def test_the_mark_unverified_stands_until_the_package_is_equalled(
+    benchmark_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     embedder = open_embedder("minilm", cache=tmp_path / "vectors.db")
     differences = []
     for scenario in islice(open_source(f"locomo:{benchmark_data / 'locomo10.json'}"), SLICE.start, SLICE.stop):
@@ -59,6 +73,11 @@ async def test_the_mark_unverified_stands_until_the_package_is_equalled(benchmar
         assert len(package & own) / len(package | own) > 0.99
         theirs, ours = [await recall(memory, scenario) for memory in memories]
         differences.append(mean(ours[probe] - theirs[probe] for probe in theirs))
+        with monkeypatch.context() as without:
+            without.setattr(Words, "__call__", no_words)
+            without.setattr(BoostByEntities, "__call__", no_names)
+            alike = await recall(memories[1], scenario)
+        assert abs(mean(alike[probe] - theirs[probe] for probe in theirs)) <= ROUNDING
     within = all(abs(difference) <= MARGIN for difference in differences)
     assert create_architecture("mem0-v2-style").capabilities.verified == within, differences
     assert min(differences) > -MARGIN

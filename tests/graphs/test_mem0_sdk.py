@@ -85,6 +85,14 @@ async def test_items_mirror_what_the_package_holds_also_after_a_restore() -> Non
     await fork.close()
 
 
+async def test_two_memories_are_open_at_once_and_know_nothing_of_each_other() -> None:
+    one, other = await opened("mem0", scope="a"), await opened("mem0", scope="a b")
+    await one.write(turn(0, "The boat is blue."))
+    assert not await stored(other) and not (await asked(other, "boat")).items
+    await other.close()
+    assert [item.sources[0].turn_id for item in (await asked(one, "boat")).items] == ["t0"]
+
+
 async def test_k_is_the_most_that_a_search_gives() -> None:
     backend = await fed("mem0(k=2)", [turn(n, f"remark {n} about the boat") for n in range(5)])
     assert len((await asked(backend, "the boat")).items) == 2

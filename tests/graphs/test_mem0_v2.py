@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Sequence
@@ -196,6 +197,32 @@ async def test_the_head_of_a_ranking_does_not_depend_on_its_depth() -> None:
     assert [item.id for item in deep[: len(short)]] == [item.id for item in short]
     assert [item.score is None for item in deep] == [n >= 60 for n in range(90)]
     assert [item.rank for item in deep] == list(range(1, 91))
+
+
+async def test_a_relative_day_is_worked_out_from_the_turn_and_today_never_shows() -> None:
+    (item,) = await stored(await told("I ran a charity race yesterday."))
+    assert item.text == "Amy (8 May 2023): Amy ran a charity race yesterday [7 May 2023]."
+
+
+async def test_one_fact_told_eight_times_at_once_is_one_memory() -> None:
+    backend, turns = await opened(NAME), [turn(n, "The boat is blue.") for n in range(8)]
+    await asyncio.gather(*(backend.write(one) for one in turns))
+    await backend.flush("history_end", None, START)
+    (item,) = await stored(backend)
+    assert {source.turn_id for source in item.sources} == {one.turn_id for one in turns}
+
+
+async def test_an_assistant_that_quotes_memories_feeds_nothing_back() -> None:
+    said = turn(0, "I am allergic to walnuts.").model_copy(update={"role": "user"})
+    echo = turn(1, "Noted: you are allergic to walnuts.", speaker="Aide").model_copy(update={"role": "assistant"})
+    backend = await fed(NAME, [said, echo])
+    assert [source.turn_id for item in await stored(backend) for source in item.sources] == ["t0"]
+
+
+async def test_speakers_keep_their_names_though_both_have_the_role_of_user() -> None:
+    turns = [turn(0, "I have a cat."), turn(1, "I have a dog.", speaker="Bo")]
+    backend = await fed(NAME, [one.model_copy(update={"role": "user"}) for one in turns])
+    assert [item.text.partition(": ")[2] for item in await stored(backend)] == ["Amy has a cat.", "Bo has a dog."]
 
 
 async def test_chinese_is_found_by_words_and_names() -> None:

@@ -266,6 +266,13 @@ async def test_a_session_of_300_turns_is_segmented_as_it_comes() -> None:
     assert max(len(one.sources) for one in await items(backend, "entry")) == 1
 
 
+async def test_a_fact_of_one_sentence_in_a_session_of_25_turns_names_its_turn_and_not_the_session() -> None:
+    talk = [turn(n, f"The tax form {n} is due.") for n in range(24)]
+    backend = await fed(NAME, [*talk, turn(24, "I adopted a greyhound called Rex.")])
+    (fact,) = [one for one in await items(backend, "entry") if "greyhound" in one.text]
+    assert [(source.turn_id, source.method) for source in fact.sources] == [("t24", "cited")]
+
+
 # Consolidation
 
 
