@@ -9,7 +9,14 @@ from mnemoscope.core.language.claims import claims
 from mnemoscope.core.language.facts import caption_text, fact_text
 from mnemoscope.core.language.pleasantries import is_pleasantry
 from mnemoscope.graphs.contracts.contract import Contract, Reading
-from mnemoscope.graphs.contracts.listing import CITED, cited_numbers, numbered_turns, says_something, section
+from mnemoscope.graphs.contracts.listing import (
+    CITED,
+    cited_numbers,
+    numbered_turns,
+    one_a_line,
+    says_something,
+    section,
+)
 from mnemoscope.graphs.provenance import containment
 from mnemoscope.memory_backends.rendering import unit_text
 from mnemoscope.scenarios.records import Turn
@@ -79,7 +86,7 @@ _SCHEMA = {"type": "object", "properties": {"facts": CITED_TEXTS}, "required": [
 def _show(given: Extraction) -> str:
     return (
         section("Summary of what came before", given.summary)
-        + section("Earlier turns, for understanding only", "\n".join(unit_text(turn) for turn in given.before))
+        + section("Earlier turns, for understanding only", one_a_line([unit_text(turn) for turn in given.before]))
         + section("Turns", numbered_turns(given.turns))
     )
 

@@ -13,6 +13,7 @@ __all__ = [
     "cited_numbers",
     "numbered",
     "numbered_turns",
+    "one_a_line",
     "phrases_of",
     "says_something",
     "section",
@@ -27,7 +28,12 @@ TEXTS = {"type": "array", "items": {"type": "string"}}
 
 def numbered(texts: Sequence[str]) -> str:
     """Texts as a numbered list; a line break inside one becomes ` / `."""
-    return "\n".join(f"{number}. {' / '.join(text.splitlines())}" for number, text in enumerate(texts, start=1))
+    return "\n".join(f"{number}. {one_a_line([text])}" for number, text in enumerate(texts, start=1))
+
+
+def one_a_line(texts: Sequence[str]) -> str:
+    """Texts below each other; a line break inside one becomes ` / `, so that none can pass for a part of the prompt."""
+    return "\n".join(" / ".join(text.splitlines()) for text in texts)
 
 
 def numbered_turns(turns: Sequence[Turn]) -> str:
