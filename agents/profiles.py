@@ -8,11 +8,12 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.registry import Registry
 from mnemoscope.core.spec import Spec, parse_spec
 from mnemoscope.graphs.assistant import Assistant, AssistantNodes
+from mnemoscope.graphs.nodes.own import OWN
 from mnemoscope.graphs.nodes.ports import Planner, PrivilegedPlanner
 from mnemoscope.graphs.parameters import whole
 from mnemoscope.graphs.registry import PLANNERS
 
-__all__ = ["PROFILES", "Profile", "baseline", "open_profile", "profile_names", "slots"]
+__all__ = ["PROFILES", "Profile", "baseline", "open_profile", "own", "profile_names", "slots"]
 
 _SLOTS = 3
 _LOOPS = 2
@@ -49,9 +50,22 @@ def slots(k: int = _SLOTS) -> Profile:
     return Profile(name, nodes, summary=f"the {number} nearest memories are planned, said and verified")
 
 
+def own() -> Profile:
+    """A memory that answers by itself (`Capabilities.answers`) does so: nobody else plans, writes or checks.
+
+    Its loop asks the memory model, and neither `k` nor the memory tokens of the run bound what it sees.
+    """
+    nodes = AssistantNodes(plan_response=None, generate=None)
+    return Profile(OWN, nodes, summary="the memory's own loop answers; nothing else plans, writes or checks")
+
+
 PROFILES: Registry[Profile] = Registry(
     "profile",
-    {"baseline": "mnemoscope.agents.profiles:baseline", "slots": "mnemoscope.agents.profiles:slots"},
+    {
+        "baseline": "mnemoscope.agents.profiles:baseline",
+        "own": "mnemoscope.agents.profiles:own",
+        "slots": "mnemoscope.agents.profiles:slots",
+    },
     group="mnemoscope.profiles",
 )
 
@@ -65,9 +79,9 @@ def open_profile(text: str) -> Profile:
     """The profile that a text names.
 
     Args:
-        text: `baseline`, `slots`, `slots(k=5)`; a planner's name such as `none`, `all`, `top-k(2)` or `oracle`, which
-            means that planner with plain generation and no check; or `path.py:Name` and `package.module:Name`, where
-            `Name` is a `Profile`, something that makes one, or a planner's class.
+        text: `baseline`, `own`, `slots`, `slots(k=5)`; a planner's name such as `none`, `all`, `top-k(2)` or `oracle`,
+            which means that planner with plain generation and no check; or `path.py:Name` and `package.module:Name`,
+            where `Name` is a `Profile`, something that makes one, or a planner's class.
 
     Raises:
         UnknownNameError: No such profile; the nearest names are listed.

@@ -1,4 +1,7 @@
-"""The assistant graph: plan_query → retrieve → plan_response → generate → verify, with a bounded way back."""
+"""The assistant graph: plan_query → retrieve → plan_response → generate → verify, with a bounded way back.
+
+Of a memory that answers by itself it is plan_query → retrieve → answer.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from mnemoscope.core.errors import BackendError, BudgetStop, ConfigError, Endpoi
 from mnemoscope.core.ports import Span
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.metering import MeteredEmbedder, MeteredModel, count, metering
+from mnemoscope.graphs.nodes.own import ask_loop, take_answer
 from mnemoscope.graphs.nodes.ports import (
     GenerationTask,
     Generator,
@@ -52,11 +56,17 @@ class AssistantNodes:
     """A way to answer: one node per place in the graph, by name, with parameters."""
 
     plan_query: str = "identity"
-    plan_response: str = "unplanned"
-    generate: str = "plain"
+    plan_response: str | None = "unplanned"
+    """None, and `generate` with it: the memory's own loop answers."""
+    generate: str | None = "plain"
     verify: str | None = None
     max_loops: int = 2
     """How often `verify` may send a reply back, 0 to 10."""
+
+    @property
+    def own(self) -> bool:
+        """Whether the memory's own loop answers."""
+        return self.plan_response is None
 
 
 class Assistant:
@@ -67,15 +77,18 @@ class Assistant:
 
     Raises:
         UnknownNameError: No such node; the nearest names are listed.
-        ConfigError: A parameter out of its range, or a thing that is no such node.
+        ConfigError: A parameter out of its range, a thing that is no such node, or a loop of the memory's own with a
+            node that writes or verifies.
     """
 
     def __init__(self, nodes: AssistantNodes) -> None:
+        if (nodes.generate is None) != nodes.own or (nodes.own and nodes.verify is not None):
+            raise ConfigError("a memory that answers by itself takes no plan_response, generate or verify")
         self.nodes = nodes
         self._max_loops = whole("max_loops", nodes.max_loops, 0, MOST_LOOPS)
         self._query_planner = _made(QUERY_PLANNERS, nodes.plan_query, QueryPlanner)
-        self._planner = _planner(nodes.plan_response)
-        self._generator = _made(GENERATORS, nodes.generate, Generator)
+        self._planner: Any = None if nodes.plan_response is None else _planner(nodes.plan_response)
+        self._generator: Any = None if nodes.generate is None else _made(GENERATORS, nodes.generate, Generator)
         self._verifier = None if nodes.verify is None else _made(VERIFIERS, nodes.verify, Verifier)
 
     @property
@@ -121,6 +134,8 @@ class Assistant:
         }
         if self._verifier is not None:
             steps["verify"] = self._verify
+        if self.nodes.own:
+            steps = {"plan_query": self._plan_query, "retrieve": ask_loop, "answer": take_answer}
         for name, step in steps.items():
             graph.add_node(name, _guarded(spanned(name, step)))
         names = list(steps)
@@ -128,7 +143,7 @@ class Assistant:
         for name, following in pairwise(names):
             graph.add_edge(name, following)
         if self._verifier is None:
-            graph.add_edge("generate", END)
+            graph.add_edge(names[-1], END)
         else:
             graph.add_conditional_edges("verify", _way_on, {"generate": "generate", END: END})
         return graph
@@ -162,11 +177,12 @@ class Assistant:
         return {"plan": _checked(await self._planned(task, probe, context), task)}
 
     async def _planned(self, task: PlanningTask, probe: Probe, context: AssistantContext) -> ResponsePlan:
-        if not isinstance(self._planner, PrivilegedPlanner):
-            return await self._planner.plan(task)
+        planner: Planner | PrivilegedPlanner = self._planner
+        if not isinstance(planner, PrivilegedPlanner):
+            return await planner.plan(task)
         if context.gold is None:
             raise ConfigError(f"planner {self.nodes.plan_response} reads gold and was given none")
-        return await self._planner.plan_with_gold(task, context.gold.gold(probe.probe_id))
+        return await planner.plan_with_gold(task, context.gold.gold(probe.probe_id))
 
     async def _generate(self, state: AssistantState, runtime: Runtime[AssistantContext]) -> Update:
         task = GenerationTask(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
+from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.identity import SessionId
 from mnemoscope.core.ports import Embedder, Ids, LanguageModel, Rng, Trace
 from mnemoscope.core.usage import Usage
@@ -25,7 +26,7 @@ from mnemoscope.memory_backends.record import (
 from mnemoscope.memory_backends.store import VectorIndex
 from mnemoscope.scenarios.records import Gold, Turn
 
-__all__ = ["BackendFactory", "GoldView", "MemoryBackend", "Ports", "ReadMode"]
+__all__ = ["BackendFactory", "GoldView", "MemoryBackend", "Ports", "ReadMode", "UnfinishedReadError"]
 
 ReadMode = Literal["pure", "live"]
 
@@ -35,6 +36,21 @@ class GoldView(Protocol):
 
     def gold(self, probe_id: str) -> Gold:
         """The gold of one probe; `KeyError` if there is none."""
+
+
+class UnfinishedReadError(EndpointError):
+    """An endpoint failed in the middle of a reading.
+
+    Args:
+        failure: Why.
+        reached: What had been found by then, and what that had cost, the failure included.
+    """
+
+    def __init__(self, failure: EndpointError, reached: Retrieval) -> None:
+        super().__init__(
+            str(failure), cause=failure.cause, retryable=failure.retryable, retry_after=failure.retry_after
+        )
+        self.usage, self.reached = failure.usage, reached
 
 
 @dataclass(frozen=True, slots=True)

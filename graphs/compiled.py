@@ -16,7 +16,7 @@ from mnemoscope.core.errors import BackendError, ConfigError, EndpointError, Mne
 from mnemoscope.core.identity import ItemId, SessionId, TurnId
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Architecture
-from mnemoscope.graphs.backend import MemoryBackend, Ports, ReadMode
+from mnemoscope.graphs.backend import MemoryBackend, Ports, ReadMode, UnfinishedReadError
 from mnemoscope.graphs.metering import MeteredEmbedder, MeteredModel, metering
 from mnemoscope.graphs.snapshot import GraphMemory, pack, unpack
 from mnemoscope.graphs.state import MemoryContext, ReadState, WriteEvent, WriteState
@@ -327,12 +327,15 @@ class GraphBackend:
             raise
         except Exception as error:
             raise BackendError(f"{type(error).__name__}: {error}", phase="retrieve") from error
-        return replace(
+        found = replace(
             retrieval,
             usage=state.get("usage", Usage()),
             ranked=self.capabilities.ranks,
             parse_failures=state.get("parse_failures", 0),
         )
+        if (failure := state.get("outage")) is not None:
+            raise UnfinishedReadError(failure, found) from failure
+        return found
 
     async def _invoke(self, graph: Any, state: Any) -> dict[str, Any]:
         config = {"recursion_limit": RECURSION_LIMIT}

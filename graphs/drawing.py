@@ -10,6 +10,7 @@ from langgraph.graph import END, START
 
 from mnemoscope.graphs.architecture import EACH, Architecture
 from mnemoscope.graphs.assistant import Assistant, AssistantNodes
+from mnemoscope.graphs.nodes.own import OWN
 
 __all__ = ["draw_mermaid"]
 
@@ -71,6 +72,7 @@ def _assistant(architecture: Architecture, read: _Shape, nodes: AssistantNodes) 
         "plan_response": nodes.plan_response,
         "generate": nodes.generate,
         "verify": nodes.verify,
+        "answer": OWN,
     }
     yield '    respond(["respond: a probe"])'
     yield '    subgraph ASSISTANT["assistant"]'

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Literal, TypedDict
 
+from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.identity import ItemId, SessionId, TurnId
 from mnemoscope.core.ports import Embedder, LanguageModel, Trace, UseDetector, Writer
 from mnemoscope.core.usage import Usage
@@ -79,6 +80,8 @@ class ReadState(TypedDict, total=False):
     found: tuple[MemoryItem, ...]
     """What is handed on to be cut to the budget, best first or in conversation order."""
     retrieval: Retrieval
+    outage: EndpointError
+    """Why a loop ended before it was over; what it had found by then is the retrieval."""
     parse_failures: Annotated[int, operator.add]
     usage: Annotated[Usage, operator.add]
 

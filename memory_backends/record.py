@@ -14,6 +14,7 @@ from mnemoscope.scenarios.records import MemoryPool, Turn
 __all__ = [
     "PROVENANCE_ORDER",
     "SIDE_TABLES",
+    "Answering",
     "Budget",
     "Capabilities",
     "FlushReason",
@@ -98,6 +99,15 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Answering:
+    """What a memory that answers by itself knows of the reply it is to give."""
+
+    persona: str | None = None
+    speaks_as: str | None = None
+    replicate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What a memory is asked."""
 
@@ -109,6 +119,8 @@ class Query:
     probe_id: str | None = None
     pool: MemoryPool | None = None
     """The pool itself; only an architecture that gives a pool as it stands reads it."""
+    answering: Answering | None = None
+    """Set where the answer of the reading is the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,9 @@ class Retrieval:
     """The last given item and the next one have the same score."""
     blank_query: bool = False
     answer: str | None = None
+    """What a reading that answers by itself said; None: it has not, or it is no such reading."""
+    steps: tuple[str, ...] = ()
+    """What such a reading did, a line each. They go to the reply's hidden trace and are stored there."""
     parse_failures: int = 0
     """Replies of a model, or parts of them, that could not be read while searching."""
 
@@ -213,6 +228,8 @@ class Capabilities:
     mutating_read: bool = False
     gives_pool: bool = False
     """Returns a probe's pool as given; every other architecture is given the pool as turns."""
+    answers: bool = False
+    """Reading and answering are one loop: it brings its own reply, and pairs with the profile `own` only."""
     privileged: bool = False
     """Reads gold; its rows are marked."""
     needs_embedder: bool = False

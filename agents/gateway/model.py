@@ -13,7 +13,6 @@ from mnemoscope.agents.gateway.cache import ReplyCache
 from mnemoscope.agents.gateway.classify import MAKE_ROOM, UnsupportedError, classify
 from mnemoscope.agents.gateway.client import WireClient, WireReply
 from mnemoscope.agents.gateway.counts import call_usage, read_counts
-from mnemoscope.agents.gateway.hidden import split_hidden
 from mnemoscope.agents.gateway.limits import Limiter, shared_limiter
 from mnemoscope.agents.gateway.local.server import LocalServer, Served
 from mnemoscope.agents.gateway.redaction import Redactor, quiet_vendor_logs
@@ -23,6 +22,7 @@ from mnemoscope.agents.gateway.settings import EndpointSettings
 from mnemoscope.agents.gateway.traits import EndpointTraits, SchemaMethod, plainer
 from mnemoscope.agents.gateway.wire import wire_body, wire_messages
 from mnemoscope.core.errors import EndpointError
+from mnemoscope.core.language.hidden import split_hidden
 from mnemoscope.core.language.tokens import estimate_tokens
 from mnemoscope.core.ports import Clock, Completion, Message, Rng
 from mnemoscope.core.structured import read_structured

@@ -33,7 +33,11 @@ _COLUMNS = (
     Column("judge_tokens", "number", "Tokens that judging took, per reply."),
     Column("ms_median", "number", "Milliseconds to the reply, median."),
     Column("ms_p95", "number", "Milliseconds to the reply, 95th percentile."),
-    Column("first_token_ms", "number", "Milliseconds to the first token, median; a dash where replies do not stream."),
+    Column(
+        "first_token_ms",
+        "number",
+        "Milliseconds to the first token, median (profile own: to its answer); a dash where replies do not stream.",
+    ),
     Column("facts", "count", "Integrated facts."),
     Column("memory_tokens_per_fact", "number", "Memory tokens of all replies over integrated facts."),
     Column("ms_per_fact", "number", "Milliseconds of all replies over integrated facts."),

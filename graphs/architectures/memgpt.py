@@ -82,8 +82,8 @@ def memgpt_style(
     worth three quarters of the queue are summarised.
 
     What the source tests is that the model decides to search. A read that searches for it takes that out, so there are
-    two: `store-probe` searches archival, core and recall memory directly; with `agentic` the agent searches, and what
-    it saw is handed over. Report them as two rows.
+    two: `store-probe` searches archival, core and recall memory directly; with `agentic` the agent searches and
+    answers, so that it pairs with the profile `own` alone. Report them as two rows.
 
     Differences from the source: tools are called in a structured answer, one heartbeat a step; replies are those of the
     conversation, so that writing has no `send_message`, and nothing waits for a clock (`pause_heartbeats`); a block is
@@ -92,8 +92,8 @@ def memgpt_style(
     their own loop, not in the queue; a message is shown up to a quarter of the window; passages are not cut into
     chunks; the same passage is stored once; a read changes nothing. In `heuristic` mode what a message says about the
     slots of its speaker's life goes to the block `human`, whose oldest lines make room by moving to archival memory;
-    its other clauses become passages; reading searches messages by three words and then passages. That replaces the
-    decisions, which are the system.
+    its other clauses become passages; reading searches messages by three words and then passages, and answers with the
+    sentence that has most words of the question. That replaces the decisions, which are the system.
 
     Args:
         read: `store-probe` or `agentic`.
@@ -117,7 +117,7 @@ def memgpt_style(
             _DEFAULTS,
         ),
         summary="core memory, passages and all messages, kept and searched by tools",
-        capabilities=Capabilities(needs_embedder=True),
+        capabilities=Capabilities(needs_embedder=True, answers=searching),
         write=_writing(how, tokens, limit, most, dedup=dedup),
         read=_by_agent(how, tokens, limit, most) if searching else _directly(),
         new_store=vector_store,
@@ -193,7 +193,8 @@ async def _calls_tools(state: QueueState | LookUpState) -> str:
 
 def _another_step(most: int) -> Callable[[Any], Any]:
     async def route(state: QueueState | LookUpState) -> str:
-        return "it goes on" if goes_on(state["step"], state["failed"], state["steps"], most) else "it is done"
+        further = "outage" not in state and goes_on(state["step"], state["failed"], state["steps"], most)
+        return "it goes on" if further else "it is done"
 
     return route
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from mnemoscope.core.errors import ConfigError, EndpointError
 from mnemoscope.core.language.tokens import estimate_tokens
-from mnemoscope.core.ports import LanguageModel, Message
+from mnemoscope.core.ports import Completion, LanguageModel, Message
 from mnemoscope.core.structured import read_structured
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.architecture import Mode
@@ -38,9 +38,13 @@ class Answer(Generic[Value]):
     """1 for an unreadable reply, else the parts of it that had to be left out."""
     problem: str | None = None
     """Why there is no value, in words."""
+    hidden: str = ""
+    """What the model thought before it replied, where that is told apart."""
 
 
-async def ask(contract: Contract[Given, Value], given: Given, mode: Mode, model: LanguageModel | None) -> Answer[Value]:
+async def ask(
+    contract: Contract[Given, Value], given: Given, mode: Mode, model: LanguageModel | None, *, replicate: int = 0
+) -> Answer[Value]:
     """Answer a contract by its rule or by a model.
 
     Decoding follows one order: the reply without a leading thought, the one JSON object in it, the closed list of
@@ -51,6 +55,7 @@ async def ask(contract: Contract[Given, Value], given: Given, mode: Mode, model:
         given: Its inputs.
         mode: `heuristic` never asks a model.
         model: The memory model; what it costs is counted where it is wrapped.
+        replicate: Which of several answers to the same question is wanted, from 0.
 
     Raises:
         ConfigError: A model is to be asked and there is none.
@@ -61,17 +66,15 @@ async def ask(contract: Contract[Given, Value], given: Given, mode: Mode, model:
         return Answer(reading.value, reading.rejected)
     if model is None:
         raise ConfigError(f"{contract.name} asks a model and there is none; add --memory-model or --model")
-    text = await reply_to(
-        contract,
-        given,
-        [Message("system", contract.instruction), Message("user", _DATA.format(shown=contract.show(given)))],
-        model,
-    )
-    value, problem = (None, "the reply was cut off") if text is None else _decoded(text, contract.schema)
+    messages = [Message("system", contract.instruction), Message("user", _DATA.format(shown=contract.show(given)))]
+    reply = await _completed(contract, given, messages, model, replicate)
+    if reply is None:
+        return Answer(None, 1, "the reply was cut off")
+    value, problem = _decoded(reply.text, contract.schema)
     if value is None:
-        return Answer(None, 1, problem)
+        return Answer(None, 1, problem, reply.hidden)
     reading = contract.read(value, given)
-    return Answer(reading.value, reading.rejected)
+    return Answer(reading.value, reading.rejected, hidden=reply.hidden)
 
 
 async def reply_to(
@@ -84,16 +87,30 @@ async def reply_to(
     Raises:
         EndpointError: The model failed in any other way; nothing is known about the answer.
     """
+    reply = await _completed(contract, given, messages, model)
+    return None if reply is None else reply.text
+
+
+async def _completed(
+    contract: Contract[Given, Value],
+    given: Given,
+    messages: Sequence[Message],
+    model: LanguageModel,
+    replicate: int = 0,
+) -> Completion | None:
     with _answering(contract, given):
         try:
-            completion = await model.complete(
-                messages, phase=contract.phase, schema=contract.titled, max_tokens=contract.max_tokens
+            return await model.complete(
+                messages,
+                phase=contract.phase,
+                schema=contract.titled,
+                max_tokens=contract.max_tokens,
+                replicate=replicate,
             )
         except EndpointError as error:
             if error.cause != "truncated":
                 raise
             return None
-    return completion.text
 
 
 @contextmanager

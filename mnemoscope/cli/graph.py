@@ -27,12 +27,16 @@ def draw(
     as_json: JsonFlag = False,
 ) -> None:
     """Print an architecture's WRITE and READ graphs as Mermaid, with a profile inside the whole assistant."""
+    from mnemoscope.agents.pairing import refuse_unpaired
     from mnemoscope.agents.profiles import open_profile
     from mnemoscope.graphs.architecture import create_architecture
     from mnemoscope.graphs.drawing import draw_mermaid
 
     architecture = create_architecture(name)
-    mermaid = draw_mermaid(architecture, open_profile(profile).nodes if profile else None)
+    opened = open_profile(profile) if profile else None
+    if opened is not None:
+        refuse_unpaired([(architecture, opened)])
+    mermaid = draw_mermaid(architecture, opened.nodes if opened else None)
     if as_json:
         emit_json({"architecture": architecture.name, "profile": profile, "mermaid": mermaid})
     else:

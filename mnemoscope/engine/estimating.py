@@ -3,7 +3,8 @@
 Ingest is what the architectures themselves expect (`MemoryBackend.estimate`), shared by all systems of one memory. A
 read is `Architecture.asks_to_read`, and one embedded query where vectors are searched. A reply by a model is one call:
 the template that the writer sends, with all that the memory hands over (`Architecture.hands_over`) in the block and in
-the plan, which bounds it from above. Tokens are estimates (`estimate_tokens`). Nothing is embedded, asked or written.
+the plan, which bounds it from above; a memory that answers by itself has none but its read. Tokens are estimates
+(`estimate_tokens`). Nothing is embedded, asked or written.
 """
 
 from __future__ import annotations
@@ -150,12 +151,13 @@ def _add(config: RunConfig, lane: Lane, scenario: Scenario, prompts: Mapping[str
     """Add what one lane takes to the systems that share it."""
     architecture = architecture_of(lane.memory)
     probes: dict[str, Probe] = {probe.probe_id: probe for probe in scenario.probes}
+    own = {name: profile_of(profile).nodes.own for name, profile in lane.systems}
     written = _add_ingest(config, lane, architecture, scenario, sums)
     for key in lane.cells:
         probe, work = probes[key.probe_id], sums.by_system[key.system]
         work.cells += 1
         work.read += _read(config, architecture, scenario, probe)
-        if config.model is not None:
+        if config.model is not None and not own[key.system]:
             tokens = prompts[key.probe_id] + 2 * _handed_over(config, architecture, probe, written)
             work.reply += Usage({"respond": 1}, prompt_tokens=tokens, completion_tokens=_REPLY_TOKENS)
 

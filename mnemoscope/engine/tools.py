@@ -14,6 +14,7 @@ from typing import Self
 
 from mnemoscope.agents.gateway.model import GatewayModel
 from mnemoscope.agents.gateway.opening import open_model
+from mnemoscope.agents.pairing import refuse_unpaired
 from mnemoscope.agents.profiles import Profile, open_profile
 from mnemoscope.agents.realisation import RealisationDetector
 from mnemoscope.agents.writers import open_writer
@@ -53,11 +54,13 @@ def system_rows(specs: tuple[SystemSpec, ...]) -> tuple[SystemRow, ...]:
     """The systems to compare, by their names with all defaults left out; equal ones are listed once.
 
     Raises:
-        ConfigError: An architecture or profile that does not exist, or parameters that it does not take.
+        ConfigError: An architecture or profile that does not exist, parameters that it does not take, or the two do not
+            pair.
     """
     rows: dict[str, SystemRow] = {}
-    for spec in specs:
-        architecture, profile = architecture_of(spec.architecture), profile_of(spec.profile)
+    opened = [(architecture_of(spec.architecture), profile_of(spec.profile)) for spec in specs]
+    refuse_unpaired(opened)
+    for architecture, profile in opened:
         name = str(SystemSpec(architecture.name, profile.name))
         rows.setdefault(
             name,

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from mnemoscope.agents.clock import SystemClock
 from mnemoscope.agents.gateway.classify import retry_after_seconds, unsupported_parameter
 from mnemoscope.agents.gateway.counts import TokenCounts, read_counts
-from mnemoscope.agents.gateway.hidden import split_hidden
 from mnemoscope.agents.gateway.limits import Limiter
 from mnemoscope.agents.gateway.redaction import Redactor, bare_url, key_hint
 from mnemoscope.agents.gateway.settings import read_endpoint
 from mnemoscope.agents.ids import ContentIds
 from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.language.hidden import split_hidden
 from mnemoscope.core.structured import read_structured
 
 LOCAL = "http://127.0.0.1:8000/v1"

@@ -172,6 +172,14 @@ def test_nothing_hidden_reaches_a_system_on_locomo(
     assert prove_locomo(samples, tmp_path, config, do_run, seen, **OPEN) == 2 * 5 * 12 + 2 * 6
 
 
+def test_nothing_hidden_reaches_a_memory_that_answers_by_itself(
+    config: Configure, do_run: DoRun, make_locomo: Callable[..., Path], tmp_path: Path, seen: list[str]
+) -> None:
+    samples = json.loads(make_locomo().read_text(encoding="utf-8"))
+    systems = ("memgpt-style(read=agentic)@own",)
+    assert prove_locomo(samples, tmp_path, config, do_run, seen, systems=systems) == 2 * 5 + 2
+
+
 def test_nothing_hidden_reaches_a_system_on_stratmem(
     config: Configure, do_run: DoRun, make_stratmem: Callable[..., Path], tmp_path: Path, seen: list[str]
 ) -> None:

@@ -150,11 +150,12 @@ def test_asking_fewer_systems_changes_no_answer(config: Configure, do_run: DoRun
     assert alone == said("together.db", "recent(n=4)", "bm25", "oracle")
 
 
+@pytest.mark.parametrize("system", ["hybrid@slots", "memgpt-style(read=agentic)@own"])
 def test_asking_in_another_order_or_not_at_all_changes_no_answer(
-    config: Configure, do_run: DoRun, tmp_path: Path
+    config: Configure, do_run: DoRun, tmp_path: Path, system: str
 ) -> None:
     def said(name: str, **settings: object) -> dict[CellKey, object]:
-        do_run(config(scenarios=("demo",), systems=("hybrid@slots",), **settings, out=tmp_path / name))
+        do_run(config(scenarios=("demo",), systems=(system,), **settings, out=tmp_path / name))
         with open_run(tmp_path / name) as run:
             return {c.key: run.reply_of(c) for c in run.cells()}
 

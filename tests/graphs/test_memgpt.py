@@ -517,14 +517,16 @@ async def test_rules_search_messages_and_then_passages() -> None:
     assert [item.kind for item in found.items] == ["message", "passage", "core_block"]
 
 
-def test_the_rule_takes_two_steps() -> None:
+def test_the_rule_takes_three_steps() -> None:
     desk = Desk((), (), 8_192, question="Where is the spare key?")
     first = LOOK_UP.read(LOOK_UP.rule(desk), desk).value
     assert [one.texts["query"] for one in first.calls] == ["spare", "key"] and first.heartbeat
     seen = replace(desk, results=(Result("conversation_search", "nothing"),))
-    assert [one.tool for one in LOOK_UP.read(LOOK_UP.rule(seen), seen).value.calls] == ["archival_memory_search"]
+    second = LOOK_UP.read(LOOK_UP.rule(seen), seen).value
+    assert [one.tool for one in second.calls] == ["archival_memory_search"] and second.heartbeat
     done = replace(seen, results=(*seen.results, Result("archival_memory_search", "nothing")))
-    assert LOOK_UP.rule(done) == {"calls": []}
+    last = LOOK_UP.read(LOOK_UP.rule(done), done).value
+    assert [one.texts for one in last.calls] == [{"text": "I found nothing about that."}] and not last.heartbeat
 
 
 @pytest.mark.parametrize(
