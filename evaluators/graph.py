@@ -102,6 +102,11 @@ class Evaluator:
         state = await self._graph.ainvoke({"case": case, "asked": asked, "found": []})
         return Evaluation(state["verdicts"], asked.usage())
 
+    def questions(self, case: EvaluationCase) -> tuple[Question, ...]:
+        """What the judge is asked about one cell, each question once."""
+        asked = (q for metric in self.metrics if _applies(metric, case) for q in _questions(metric, case))
+        return tuple(dict.fromkeys(asked))
+
     def draw_mermaid(self) -> str:
         """The graph as Mermaid text."""
         return str(self._graph.get_graph().draw_mermaid())

@@ -28,7 +28,8 @@ def show_estimate(config: RunConfig, prices: Sequence[str], times: Path | None, 
     """
     from mnemoscope.cli.progress import open_progress
     from mnemoscope.engine.estimating import estimate
-    from mnemoscope.engine.rates import measured_times, read_prices
+    from mnemoscope.engine.prices import read_prices
+    from mnemoscope.engine.rates import measured_times
 
     found = estimate(config, open_progress(), read_prices(prices), measured_times(times))
     if as_json:
@@ -44,9 +45,10 @@ def _table(found: RunEstimate) -> RenderableType:
 
     table = plain_table(
         "what this run would cost, estimated",
-        "tokens: estimates, replies as if all memory were shown; ? = unknown.\n"
-        "USD: add --price MODEL=PROMPT/REPLY. Time, one after another: add\n"
-        "--times RUN.db, an earlier run of these systems; replies include the read.",
+        "tokens: estimates, replies as if all memory were shown.\n"
+        "USD unknown: add --price MODEL=PROMPT/REPLY. Time: one after\n"
+        "another, the read within the reply; unknown: add --times RUN.db,\n"
+        "an earlier run of these systems.",
     )
     table.add_column("system", max_width=18, overflow="fold")
     table.add_column("part", no_wrap=True)
@@ -57,7 +59,7 @@ def _table(found: RunEstimate) -> RenderableType:
         for name, part in _parts(one).items():
             shared = name == "ingest" and one.shares_ingest_with is not None
             label = one.system if name == "ingest" else ""
-            table.add_row(label, name, *(("as above",) if shared else _cells(part, timed=name != "read")))
+            table.add_row(label, name, *(("as above",) if shared else _cells(part, timed=name in ("ingest", "reply"))))
     table.add_section()
     table.add_row("total", "", *_cells(found.total, timed=True), style="bold")
     return table
@@ -75,20 +77,20 @@ def _count(count: int) -> str:
 
 def _usd(usd: float | None) -> str:
     if usd is None:
-        return "?"
+        return "unknown"
     return "<0.01" if 0 < usd < 0.01 else f"{usd:,.2f}"
 
 
 def _time(seconds: float | None) -> str:
     if seconds is None:
-        return "?"
+        return "unknown"
     if seconds < 100:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"
 
 
 def _parts(one: SystemEstimate) -> dict[str, Part]:
-    return {"ingest": one.ingest, "read": one.read, "reply": one.reply}
+    return {"ingest": one.ingest, "read": one.read, "reply": one.reply, "judge": one.judge}
 
 
 def _document(found: RunEstimate) -> dict[str, object]:

@@ -15,7 +15,8 @@ from mnemoscope.core.errors import ConfigError
 from mnemoscope.core.usage import Usage
 from mnemoscope.engine import NoProgress, RunOutcome
 from mnemoscope.engine.estimating import RunEstimate, estimate
-from mnemoscope.engine.rates import MeasuredTimes, Price, Prices, measured_times, read_prices
+from mnemoscope.engine.prices import Price, Prices, listed_prices, read_prices
+from mnemoscope.engine.rates import MeasuredTimes, measured_times
 from mnemoscope.runfile import open_run
 
 Configure = Callable[..., RunConfig]
@@ -123,6 +124,68 @@ def test_a_price_of_another_form_is_refused(text: str) -> None:
         read_prices([text])
 
 
+@pytest.mark.parametrize(
+    ("model", "usd"),
+    [
+        ("gpt-4o-mini", 0.15 + 0.6),
+        ("openai(model=gpt-4o-mini,temperature=0)", 0.15 + 0.6),
+        ("openai(model=gpt-4o-mini,base_url=http://127.0.0.1:9/v1)", None),
+        ("openai(model=claude-haiku-4-5,base_url=https://api.anthropic.com/v1)", 6.0),
+        ("claude-haiku-4-5", None),
+        ("gpt-4o-mini-of-mine", None),
+    ],
+)
+def test_the_dated_table_knows_a_hosted_model_at_its_providers_own_address_only(
+    model: str, usd: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    used = Usage({"respond": 1}, 1_000_000, 1_000_000)
+    assert read_prices([]).usd(used, model) == (None if usd is None else pytest.approx(usd))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert read_prices([]).usd(used, "gpt-4o-mini") is None
+
+
+def test_a_given_price_wins_over_the_table_and_embedding_has_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    prices = read_prices(["gpt-4o-mini=1/2", "mine=0.5/0"])
+    assert prices.usd(Usage({"respond": 1}, 1_000_000, 1_000_000), "gpt-4o-mini") == pytest.approx(3.0)
+    assert prices.listed("gpt-4o-mini") is None
+    assert prices.embedding_usd(1_000_000, "openai(text-embedding-3-small)") == pytest.approx(0.02)
+    assert prices.embedding_usd(1_000_000, "openai(mine)") == pytest.approx(0.5)
+    assert prices.embedding_usd(1_000_000, "openai(other)") is None
+    assert prices.embedding_usd(1_000_000, "minilm") == 0.0
+
+
+def test_every_row_of_the_table_says_of_which_day_it_is() -> None:
+    rows = listed_prices()
+    assert len({(row.model, row.hosts) for row in rows}) == len(rows) > 30
+    assert all(row.price.prompt > 0 and row.hosts and row.as_of.year >= 2026 for row in rows)
+
+
+def test_judging_is_counted_question_by_question_and_vote_by_vote(config: Configure) -> None:
+    def judge_part(judge: str, **more: object) -> Usage:
+        settings = config(scenarios=("demo",), architectures=("bm25",), model=ENDPOINT, judge=judge, limit=8, **more)
+        return projected(settings).systems[0].judge.usage
+
+    once, thrice = judge_part("llm(votes=1)"), judge_part("llm(votes=3)")
+    assert thrice.calls == 3 * once.calls > 0 and thrice.prompt_tokens == pytest.approx(
+        3 * once.prompt_tokens, rel=0.01
+    )
+    assert judge_part("llm(votes=1)", replicates=2).calls == 2 * once.calls
+    assert judge_part("panel(offline+llm(votes=1))").calls > 0, "a member that asks a model is counted"
+    assert judge_part("offline") == Usage()
+
+
+def test_judging_by_a_model_that_nobody_named_is_refused(config: Configure) -> None:
+    with pytest.raises(ConfigError, match="judge llm needs a model"):
+        projected(config(scenarios=("demo",), architectures=("bm25",), judge="llm", limit=4))
+
+
+async def test_an_estimate_can_be_made_where_a_loop_runs(config: Configure) -> None:
+    settings = config(scenarios=("demo",), architectures=("bm25",), model=ENDPOINT, judge="llm", limit=4)
+    assert projected(settings).systems[0].judge.usage.calls > 0
+
+
 def test_times_are_those_of_an_earlier_run_and_else_unknown(config: Configure, do_run: DoRun) -> None:
     small = config(scenarios=("demo",), architectures=("bm25", "recent"), limit=3)
     do_run(small)
@@ -147,10 +210,12 @@ def test_the_command_prints_a_table_or_json_and_writes_nothing(
     assert one["reply"]["calls"] == 4 and one["ingest"]["calls"] > 0 and one["more_drafts_per_reply_at_most"] == 2
     sent, written = document["total"]["prompt_tokens"], document["total"]["completion_tokens"]
     assert document["total"]["usd"] == pytest.approx((sent + 2 * written) / 1e6)
-    assert document["total"]["seconds"] is None and any("judge llm" in text for text in document["notes"])
+    assert document["total"]["seconds"] is None and any("asks again" in text for text in document["notes"])
+    assert one["judge"]["calls_by_phase"].keys() == {"judge"} and one["judge"]["prompt_tokens"] > 0
     assert main(asked) == 0
     said = capsys.readouterr()
     assert max(map(len, said.out.splitlines())) <= 80 and "total" in said.out and "not in the figures" in said.err
+    assert "?" not in said.out and "--times RUN.db" in said.out
     assert list(tmp_path.iterdir()) == []
 
 
