@@ -116,7 +116,8 @@ def memgpt_style(
             {"read": way, "window": tokens, "core": limit, "steps": most, "dedup": dedup, "mode": how},
             _DEFAULTS,
         ),
-        summary="core memory, passages and all messages, kept and searched by tools",
+        summary="core memory, passages and all messages, kept and searched by tools; "
+        + ("its agent answers (profile own)" if searching else "with read=agentic its agent answers (profile own)"),
         capabilities=Capabilities(needs_embedder=True, answers=searching),
         write=_writing(how, tokens, limit, most, dedup=dedup),
         read=_by_agent(how, tokens, limit, most) if searching else _directly(),

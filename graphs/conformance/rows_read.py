@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import regex
 from pydantic import ValidationError
 
+from mnemoscope.core.errors import EndpointError
 from mnemoscope.core.identity import ItemId
+from mnemoscope.graphs.backend import UnfinishedReadError
 from mnemoscope.graphs.conformance.kit import Kit, Row, require
 from mnemoscope.graphs.conformance.material import MAY, chat, say
+from mnemoscope.graphs.conformance.twin_model import FailingModel
 from mnemoscope.memory_backends.record import Budget, Retrieval
 from mnemoscope.scenarios.records import MemoryPool, PoolItem, Turn
 
@@ -101,6 +105,38 @@ async def odd_times(kit: Kit) -> None:
     require(False, "a time without an offset is accepted")
 
 
+async def own_answers(kit: Kit) -> None:
+    backend, _ = await kit.fed(chat(20))
+    gold = [f"t{number}" for number in range(4)]
+    found = [await kit.ask(backend, text, gold=gold) for text in _QUESTIONS]
+    if not backend.capabilities.answers:
+        spoken = [one.answer for one in found if one.answer is not None]
+        require(not spoken, f"it answers {spoken[:1]}, and its capabilities do not say so")
+        return
+    require(all(one.steps for one in found), "it answers, and does not say by which steps")
+    again = [await kit.ask(backend, text, gold=gold) for text in _QUESTIONS]
+    require([one.answer for one in found] == [one.answer for one in again], "the same question has another answer")
+    require((await kit.ask(backend, "\u200b")).answer is None, "a blank query is answered")
+    await _interrupted(kit)
+
+
+async def _interrupted(kit: Kit) -> None:
+    """The second call of a loop fails; what the first one came to is kept."""
+    ports = kit.ports_factory()
+    if ports.model is None:
+        return
+    backend = await kit.open("interrupted", replace(ports, model=FailingModel(ports.model, fail_on=2)))
+    try:
+        await kit.ask(backend, _QUESTIONS[0])
+    except UnfinishedReadError as unfinished:
+        kept = unfinished.reached
+        require(
+            bool(kept.steps) and kept.usage.calls > 0, "an outage in mid-loop loses the steps before it, or their cost"
+        )
+    except EndpointError:
+        require(False, "an outage in mid-loop loses all that was found before it")
+
+
 async def _whole_pool(kit: Kit) -> None:
     if not kit.factory().capabilities.gives_pool:
         return
@@ -125,4 +161,5 @@ ROWS = (
     Row("C17", "nothing of the future: a prefix equals a shorter history", no_future),
     Row("C18", "k = 0, k above the store, an empty store, a blank query, a budget of one token", edge_cases),
     Row("C19", "times out of order, equal, with offsets", odd_times),
+    Row("C26", "what answers by itself says so, by which steps, and keeps them in an outage", own_answers),
 )

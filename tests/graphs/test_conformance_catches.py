@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mnemoscope.core.errors import EndpointError
 from mnemoscope.graphs.architecture import create_architecture
 from mnemoscope.graphs.compiled import GraphBackend
 from mnemoscope.graphs.conformance import run_conformance
@@ -99,6 +100,36 @@ class IgnoresTheBudget(Faulty):
         return await super().retrieve(query, replace(budget, k=5, max_tokens=None), now, mode)
 
 
+class AnswersUnannounced(Faulty):
+    async def retrieve(self, query: Query, budget: Any, now: Any, mode: Any = "pure") -> Any:
+        return replace(await super().retrieve(query, budget, now, mode), answer="It is blue.")
+
+
+class Loop(Faulty):
+    base = "memgpt-style(mode=llm,read=agentic)"
+
+
+class HidesItsSteps(Loop):
+    async def retrieve(self, query: Query, budget: Any, now: Any, mode: Any = "pure") -> Any:
+        return replace(await super().retrieve(query, budget, now, mode), steps=())
+
+
+class AnswersAnythingElse(Loop):
+    asked = 0
+
+    async def retrieve(self, query: Query, budget: Any, now: Any, mode: Any = "pure") -> Any:
+        self.asked += 1
+        return replace(await super().retrieve(query, budget, now, mode), answer=f"Answer {self.asked}.")
+
+
+class LosesAnInterruptedLoop(Loop):
+    async def retrieve(self, query: Query, budget: Any, now: Any, mode: Any = "pure") -> Any:
+        try:
+            return await super().retrieve(query, budget, now, mode)
+        except EndpointError as failure:
+            raise EndpointError(str(failure), cause=failure.cause) from None
+
+
 class ForgetsItsBuffer(Faulty):
     base = "bm25(window=3)"
 
@@ -154,6 +185,10 @@ class SwallowsFailures(Faulty):
         (NamesForeignTurns, {"C01", "C09"}),
         (FindsAllWithoutAQuery, {"C18"}),
         (IgnoresTheBudget, {"C18"}),
+        (AnswersUnannounced, {"C26"}),
+        (HidesItsSteps, {"C26"}),
+        (AnswersAnythingElse, {"C26"}),
+        (LosesAnInterruptedLoop, {"C26"}),
         (ForgetsItsBuffer, {"C14"}),
         (ForksIntoItself, {"C14"}),
         (TakesAnyVectors, {"C15"}),
@@ -168,6 +203,7 @@ def test_faulty_memory_is_caught(memory: Callable[[], Faulty], rows: set[str]) -
 
 def test_a_sound_memory_passes_the_same_rows() -> None:
     assert run_conformance(Faulty, size=40).passed
+    assert run_conformance(Loop, rows=["C26"]).passed
 
 
 def test_unlocked_writes_are_caught() -> None:

@@ -86,7 +86,7 @@ EXPECTED = {
 def test_architecture_conforms(name: str) -> None:
     report = run_conformance(create_architecture(name).backend, size=80)
     assert report.passed, str(report)
-    assert len(report.rows) == 25
+    assert len(report.rows) == 26
     assert {row.id for row in report.rows if row.status == "not_applicable"} == EXPECTED[name]
 
 
