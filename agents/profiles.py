@@ -111,9 +111,10 @@ def open_profile(text: str) -> Profile:
 
 def _of_planner(spec: Spec) -> Profile:
     planner = PLANNERS.create(spec)
-    name = str(spec)
-    if ":" not in spec.name and parse_spec(planner.name).name == spec.name:
-        name = planner.name
+    own = parse_spec(planner.name)
+    # a planner of a package may name itself without its parameters: then what was written opens it again
+    speaks_for_all = own.name == spec.name and (own.args or own.kwargs or not (spec.args or spec.kwargs))
+    name = planner.name if ":" not in spec.name and speaks_for_all else str(spec)
     nodes = AssistantNodes(plan_response=name)
     return _marked(Profile(name, nodes, summary=f"planner {name}, plain generation, no check"))
 

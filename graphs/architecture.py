@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from mnemoscope.core.errors import ConfigError
-from mnemoscope.core.spec import parse_spec
+from mnemoscope.core.spec import Spec, parse_spec
 from mnemoscope.core.usage import Usage
 from mnemoscope.graphs.backend import MemoryBackend, Ports
 from mnemoscope.graphs.handing_over import BEST_TURNS, HandsOver
@@ -149,12 +149,10 @@ def create_architecture(text: str) -> Architecture:
 
         own = {key: value for key, value in spec.kwargs.items() if key != "admit"}
         return admitting(create_architecture(str(replace(spec, kwargs=own))), read_gate(spec.kwargs["admit"]))
-    if ":" not in spec.name:
-        return ARCHITECTURES.create(spec)
     target: object = ARCHITECTURES.factory(spec.name)
     made: object = target if isinstance(target, Architecture) else ARCHITECTURES.create(spec)
     if isinstance(made, Architecture):
-        return made
+        return _reopening(made, spec)
     if not isinstance(made, MemoryBackend):
         methods = [name for name in _METHODS if not hasattr(made, name)]
         raise ConfigError(
@@ -166,6 +164,12 @@ def create_architecture(text: str) -> Architecture:
         capabilities=made.capabilities,
         make=lambda: cast("MemoryBackend", ARCHITECTURES.create(spec)),
     )
+
+
+def _reopening(made: Architecture, spec: Spec) -> Architecture:
+    """The architecture under a name that opens it again; one of somebody else's may call itself what it likes."""
+    known = ":" not in spec.name and made.name.partition("(")[0] == spec.name
+    return made if known else replace(made, name=str(spec))
 
 
 def write_graph(
