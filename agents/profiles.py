@@ -111,10 +111,10 @@ def open_profile(text: str) -> Profile:
 
 def _of_planner(spec: Spec) -> Profile:
     planner = PLANNERS.create(spec)
-    own = parse_spec(planner.name)
-    # a planner of a package may name itself without its parameters: then what was written opens it again
-    speaks_for_all = own.name == spec.name and (own.args or own.kwargs or not (spec.args or spec.kwargs))
-    name = planner.name if ":" not in spec.name and speaks_for_all else str(spec)
+    # a planner of somebody's own may call itself what it likes: then what was written is what opens it again
+    called, _, parameters = planner.name.partition("(")
+    says_all = called == spec.name and (parameters or not (spec.args or spec.kwargs))
+    name = planner.name if says_all else str(spec)
     nodes = AssistantNodes(plan_response=name)
     return _marked(Profile(name, nodes, summary=f"planner {name}, plain generation, no check"))
 

@@ -36,7 +36,7 @@ from mnemoscope.graphs.traces import NullTrace
 from mnemoscope.memory_backends.embedders import EMBEDDERS
 from mnemoscope.memory_backends.record import Budget, Query, Scope
 from mnemoscope.scenarios.opening import open_source
-from mnemoscope.scenarios.records import Cut, Probe, Turn
+from mnemoscope.scenarios.records import Cut, Probe, Role, Turn
 from mnemoscope.scenarios.replay import HistoryEnd, replay
 
 __all__ = ["READS_GOLD", "StudioState", "entry_name", "studio_graph"]
@@ -107,7 +107,7 @@ class _Demo:
         """What somebody says now, as the next turn."""
         place = len(self.turns)
         speaker = state.get("speaker", "user")
-        role = next((turn.role for turn in self.turns if turn.speaker == speaker), "user")
+        role: Role = next((turn.role for turn in self.turns if turn.speaker == speaker), "user")
         turn = Turn(
             turn_id=TurnId(f"studio-{place}"),
             session_id=_SESSION,
