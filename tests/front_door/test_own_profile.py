@@ -12,7 +12,8 @@ from mnemoscope.cli import main
 from mnemoscope.config import RunConfig
 from mnemoscope.engine import NoProgress
 from mnemoscope.engine.estimating import estimate
-from mnemoscope.engine.rates import MeasuredTimes, Prices
+from mnemoscope.engine.prices import Prices
+from mnemoscope.engine.rates import MeasuredTimes
 from mnemoscope.runfile import open_run
 from tests.agents.endpoint_stub import Answer, EndpointStub, chat, error
 
