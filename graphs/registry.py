@@ -85,6 +85,8 @@ PLANNERS: Registry[Planner | PrivilegedPlanner] = NodeRegistry(
         "none": f"{_NODES}.planners:UseNothing",
         "all": f"{_NODES}.planners:UseAll",
         "top-k": f"{_NODES}.planners:TopK",
+        "threshold": f"{_NODES}.planners:Threshold",
+        "strategic": "mnemoscope.graphs.strategic.planner:Strategic",
         "oracle": f"{_NODES}.planners:Oracle",
     },
 )

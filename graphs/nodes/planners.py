@@ -8,14 +8,15 @@ from typing import Literal
 import numpy as np
 
 from mnemoscope.core.errors import ConfigError
+from mnemoscope.core.identity import ItemId
 from mnemoscope.graphs.nodes.gold import hits_gold
 from mnemoscope.graphs.nodes.ports import PlanningTask
-from mnemoscope.graphs.parameters import whole
+from mnemoscope.graphs.parameters import whole, within
 from mnemoscope.graphs.plan import ResponsePlan, Slot, SlotRole
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.scenarios.records import Gold
 
-__all__ = ["Oracle", "TopK", "Unplanned", "UseAll", "UseNothing", "slots_for"]
+__all__ = ["Oracle", "Threshold", "TopK", "Unplanned", "UseAll", "UseNothing", "slots_for"]
 
 MOST_MEMORIES = 1_000
 
@@ -86,6 +87,29 @@ class TopK:
         return ResponsePlan(self.name, slots_for(task.memories, lambda item: "must" if item.id in best else "suppress"))
 
 
+class Threshold:
+    """Every memory at least so near to the utterance has to be said, the others stay out; silent where none is.
+
+    Args:
+        at: Lowest cosine similarity of embeddings, -1 to 1.
+    """
+
+    def __init__(self, at: float = 0.4) -> None:
+        self._at = within("at", at, -1.0, 1.0)
+        self.name = f"threshold(at={self._at:g})"
+
+    async def plan(self, task: PlanningTask) -> ResponsePlan:
+        """Must slots for the near ones, suppressed ones for the rest.
+
+        Raises:
+            ConfigError: There is no embedder.
+        """
+        near = dict(await _similarities(task, self.name))
+        slots = slots_for(task.memories, lambda item: "must" if near[item.id] >= self._at else "suppress")
+        used = any(slot.role == "must" for slot in slots)
+        return ResponsePlan(self.name, slots, ("answer",) if used else ("hold",), speak="mention" if used else "silent")
+
+
 class Oracle:
     """The ceiling of planning: uses what gold says is needed or welcome. Privileged."""
 
@@ -102,11 +126,17 @@ class Oracle:
 
 
 async def _by_similarity(task: PlanningTask) -> list[MemoryItem]:
+    near = dict(await _similarities(task, "top-k"))
+    return sorted(task.memories, key=lambda item: (-near[item.id], item.id))
+
+
+async def _similarities(task: PlanningTask, planner: str) -> list[tuple[ItemId, float]]:
+    """Cosine of each memory to the utterance, rounded to 1e-6; memories by id, so that order changes nothing."""
     by_id = sorted(task.memories, key=lambda item: item.id)
     if not by_id:
         return []
     if task.embedder is None:
-        raise ConfigError("top-k needs an embedder where the memories come in no order of relevance")
+        raise ConfigError(f"{planner} needs an embedder where the memories come in no order of relevance")
     query = (await task.embedder.embed([task.utterance], "query"))[0]
     near = np.round((await task.embedder.embed([item.text for item in by_id], "document")) @ query, 6)
-    return [by_id[place] for place in np.argsort(-near, kind="stable")]
+    return [(item.id, float(value)) for item, value in zip(by_id, near, strict=True)]

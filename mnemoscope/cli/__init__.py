@@ -32,6 +32,7 @@ COMMANDS = {
     "architecture": "architecture:app",
     "graph": "graph:app",
     "judge": "judge:app",
+    "planner": "planner:app",
     "model": "model:app",
     "doctor": "doctor:doctor",
 }

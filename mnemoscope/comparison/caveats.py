@@ -11,6 +11,7 @@ from mnemoscope.comparison.conditions import NEVER_ANSWERS
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.strata import ALL
 from mnemoscope.comparison.summary import Figure, SystemView
+from mnemoscope.core.spec import parse_spec
 from mnemoscope.evaluators.verdict import NOT_JUDGED
 from mnemoscope.runfile.notices import run_warnings
 
@@ -36,6 +37,7 @@ def caveats(
         *_from_figures(aggregated),
         *_half_judged(runs, figures),
         *_uneven_probes(figures),
+        *_trained(systems),
         *_missing_baselines(systems),
         *_k_beyond_store(runs),
         *_estimates(runs),
@@ -119,6 +121,17 @@ def _uneven_probes(figures: Iterable[Figure]) -> list[str]:
         f"{n:,} for {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" for n, names in sorted(sizes.items())
     )
     return [f"not the same probes: {metric} ({stratum}) has {said}; pairs use the probes that both answered"]
+
+
+def _trained(systems: Sequence[SystemView]) -> list[str]:
+    planned = [system.name for system in systems if parse_spec(system.row.profile).name == "strategic"]
+    if not planned:
+        return []
+    return [
+        f"trained planner: {', '.join(planned)} learned from StratMem-Bench; there each item is planned by the model "
+        "that has not seen its pair of people (trained on this benchmark's other pairs, cross-validated), elsewhere by "
+        "the model of all pairs; published rows are zero-shot generation under another judge: not comparable"
+    ]
 
 
 def _missing_baselines(systems: Sequence[SystemView]) -> list[str]:

@@ -47,7 +47,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 def test_all_names_open() -> None:
-    assert set(profile_names()) >= {"all", "baseline", "none", "oracle", "slots", "top-k", "unplanned"}
+    assert set(profile_names()) >= {"all", "baseline", "none", "oracle", "slots", "strategic", "threshold", "top-k"}
     for name in profile_names():
         assert open_profile(name).summary
 

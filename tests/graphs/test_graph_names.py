@@ -40,7 +40,8 @@ def test_every_built_in_node_can_be_made() -> None:
     assert made == {
         "plan_query": {"identity": "identity"},
         "plan_response": {
-            "all": "all", "none": "none", "oracle": "oracle", "top-k": "top-k(2)", "unplanned": "unplanned",
+            "all": "all", "none": "none", "oracle": "oracle", "strategic": "strategic",
+            "threshold": "threshold(at=0.4)", "top-k": "top-k(2)", "unplanned": "unplanned",
         },
         "generate": {"plain": "plain"},
         "verify": {"slots": "slots"},

@@ -1,0 +1,1 @@
+"""The trained memory-slot planner: features, weights, choosing of sets, fitting. See docs/planning.md."""
