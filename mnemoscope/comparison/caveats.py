@@ -11,7 +11,6 @@ from mnemoscope.comparison.conditions import NEVER_ANSWERS
 from mnemoscope.comparison.merging import RunSet
 from mnemoscope.comparison.strata import ALL
 from mnemoscope.comparison.summary import Figure, SystemView
-from mnemoscope.core.spec import parse_spec
 from mnemoscope.evaluators.verdict import NOT_JUDGED
 from mnemoscope.runfile.notices import run_warnings
 
@@ -124,7 +123,7 @@ def _uneven_probes(figures: Iterable[Figure]) -> list[str]:
 
 
 def _trained(systems: Sequence[SystemView]) -> list[str]:
-    planned = [system.name for system in systems if parse_spec(system.row.profile).name == "strategic"]
+    planned = [system.name for system in systems if system.row.profile.partition("(")[0] == "strategic"]
     if not planned:
         return []
     return [
