@@ -72,6 +72,10 @@ def comparison_tables(comparison: Comparison, *, by: str | None, pairs: bool = T
                     yield _pair_table(benchmark, metric, stratum, found, comparison)
     if comparison.judgements is not None:
         yield str(comparison.judgements)
+    if comparison.judges:
+        yield f"judged by {', '.join(comparison.judges)}; --json has the keys"
+    if comparison.detectors and comparison.funnels:
+        yield f"losses attributed by {', '.join(comparison.detectors)}"
     yield _state(comparison)
 
 
@@ -223,6 +227,7 @@ def _funnel_table(funnels: Sequence[Funnel]) -> RenderableType:
     table = plain_table(
         "where gold facts were lost",
         "one row adds up to its facts; right = said, and not contradicted;\n"
+        "retr.: stored, but not retrieved; planned: retrieved, but not planned;\n"
         "of nice memories one is wanted; failed cells are left out"
         + ("" if "unknown" in skipped else "\nunknown: not right or not asked, and where it was lost cannot be told"),
     )
@@ -270,6 +275,9 @@ def _pair_table(
         notes.append(f"±{margin * 100:g}: shown to be less than {margin * 100:g} points apart, by two one-sided tests")
     if any(pair.is_within_flips for pair in shown):
         notes.append("~: no more than the judge's own changes of mind can make")
+    if comparison.baseline_is_chosen:
+        notes.append("no --baseline was given and systems are more than eight:")
+        notes.append("the first of recent, full-context, bm25 and none is it, else the first")
     if len(ordered) > len(shown):
         notes.append(f"the {len(shown)} largest of {len(ordered)} pairs; --json has all")
     width = _PAIR if margin is None else _PAIR - 7

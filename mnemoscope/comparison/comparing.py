@@ -28,7 +28,7 @@ from mnemoscope.evaluators.aggregate import Aggregates, MetricRow, PairRow, Prob
 from mnemoscope.evaluators.analyses.material import Scope
 from mnemoscope.evaluators.analyses.registry import ANALYSES
 from mnemoscope.evaluators.statistics.config import StatisticsConfig
-from mnemoscope.runfile.judging import is_judged, judgements_of
+from mnemoscope.runfile.judging import is_judged, is_recorded, judgements_of
 from mnemoscope.runfile.rows import ProbeRow, VerdictRow
 
 __all__ = ["ALL_PAIRS_LIMIT", "BY", "ERROR_SHARE_GAP", "compare_runs", "compare_set"]
@@ -142,10 +142,23 @@ def compare_set(
         costs=costs(runs),
         headlines={benchmark: headlines_for(benchmark, figures, shown) for benchmark in rows},
         baseline=chosen,
+        baseline_is_chosen=baseline is None and chosen is not None,
+        judges=_judges(runs, figures),
+        detectors=tuple(dict.fromkeys(d for m in runs.members if (d := m.run.meta.keys.get("detector")))),
         judgements=judgements_of(member.run for member in runs.members),
         analyses=tuple(ANALYSES.create(name).analyse(material) for name in analyses),
         statistics=statistics,
     )
+
+
+def _judges(runs: RunSet, figures: Sequence[Figure]) -> Mapping[str, tuple[str, ...]]:
+    """Who judged the metrics that are compared; imported verdicts name no judge but their key."""
+    found: dict[str, dict[str, None]] = {}
+    judged = {(f.metric, f.judge_key): f.system for f in figures if f.judged and f.judge_key}
+    for (metric, key), system in sorted(judged.items()):
+        by = key if is_recorded(key) else runs.members_of(system)[0].run.judge_of(metric, key).judge
+        found.setdefault(by, {})[key] = None
+    return {judge: tuple(keys) for judge, keys in found.items()}
 
 
 def _scopes(

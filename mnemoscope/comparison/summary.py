@@ -293,6 +293,13 @@ class Comparison:
     headlines: Mapping[str, tuple[Headline, ...]] = field(default_factory=dict)
     """Benchmark to what a table of it shows, in order."""
     baseline: str | None = None
+    """The system that the others are compared with; None: every pair is compared."""
+    baseline_is_chosen: bool = False
+    """Whether nobody named the baseline, so that it was taken from the usual ones."""
+    judges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Judge to the keys of its verdicts on the metrics that are compared."""
+    detectors: tuple[str, ...] = ()
+    """The rules that losses are attributed by, one or one per run file."""
     analyses: tuple[Findings, ...] = ()
     judgements: Judgements | None = None
     """Of all judged metrics, whether shown or not; None where no metric is judged."""
@@ -317,6 +324,9 @@ class Comparison:
             "metrics": [figure.to_json() for figure in self.metrics],
             "pairs": [pair.to_json() for pair in self.pairs],
             "judgements": None if self.judgements is None else self.judgements.to_json(),
+            "judges": {judge: list(keys) for judge, keys in self.judges.items()},
+            "detectors": list(self.detectors),
+            "baseline": self.baseline,
             "statistics": self.statistics.model_dump(),
             "warnings": list(self.warnings),
             **({"analyses": [findings.to_json() for findings in self.analyses]} if self.analyses else {}),

@@ -123,7 +123,7 @@ def page_of(runs: RunSet, comparison: Comparison, choice: ProbeChoice, hashes: S
         stages=tuple(s for s in reversed(STAGES) if s != "unknown" or any(f.stages[s] for f in comparison.funnels)),
         strata=strata,
         pairs=pairs,
-        pairs_note=words("pairs_baseline", baseline=comparison.baseline) if comparison.baseline else "",
+        pairs_note=_pairs_note(comparison, words),
         costs=tuple(_cost(cost) for cost in comparison.costs),
         probes_note=_probes_note(choice, words),
         probe_groups=choice.groups,
@@ -176,6 +176,11 @@ def _facts(runs: RunSet, comparison: Comparison, words: Wording) -> tuple[tuple[
         (words("data"), _each(row.source_spec for row in runs.scenarios())),
         (words("budget"), _each(budgets)),
         (words("writer"), _each(k.get("writer", "–") for k in keys)),
+        *(
+            ((words("judged_by"), _each(_judge(judge, judge_keys) for judge, judge_keys in comparison.judges.items())),)
+            if comparison.judges
+            else ()
+        ),
         (words("attributed_by"), _each(k.get("detector", "–") for k in keys)),
         (words("embedder"), _each(k.get("embedder", "–") for k in keys)),
         (words("captions"), _each(words("on") if config.captions else words("off") for config in configs)),
@@ -197,6 +202,16 @@ def _strata_source(runs: RunSet, benchmark: str) -> str:
     return _each(
         row.card.strata_source for row in runs.scenarios() if row.benchmark == benchmark and row.card.strata_source
     )
+
+
+def _pairs_note(comparison: Comparison, words: Wording) -> str:
+    if comparison.baseline is None:
+        return ""
+    return words("pairs_chosen" if comparison.baseline_is_chosen else "pairs_baseline", baseline=comparison.baseline)
+
+
+def _judge(judge: str, keys: Sequence[str]) -> str:
+    return judge if tuple(keys) == (judge,) else f"{judge} ({', '.join(keys)})"
 
 
 def _probes_note(choice: ProbeChoice, words: Wording) -> str:

@@ -32,6 +32,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "cells_value": ("{done} of {expected} done, {failed} failed", "{expected} 个中完成 {done} 个，失败 {failed} 个"),
     "incomplete": ("incomplete", "未完成"),
     "writer": ("Replies written by", "回复生成"),
+    "judged_by": ("Judged by", "评判者"),
     "attributed_by": ("Losses attributed by", "丢失归因"),
     "embedder": ("Embedder", "嵌入模型"),
     "budget": ("Memory budget", "记忆预算"),
@@ -137,6 +138,13 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "pairs_empty": ("Fewer than two systems share probes.", "共享探针的系统不足两个。"),
     "pairs_baseline": ("Each system is compared with {baseline}.", "各系统均与 {baseline} 比较。"),
+    "pairs_chosen": (
+        "Each system is compared with {baseline}: of more than eight systems not every pair is compared, and no "
+        "--baseline was given, so it is the first of recent, full-context, bm25 and none that is there, else the first "
+        "system.",
+        "各系统均与 {baseline} 比较：系统超过八个时不逐对比较；未给出 --baseline，因此取 recent、full-context、bm25、"
+        "none 中第一个存在的系统，否则取第一个系统。",
+    ),
     "difference": ("Difference", "差异"),
     "p_plain": ("p", "p"),
     "p_clustered": ("p, clustered", "聚类 p"),

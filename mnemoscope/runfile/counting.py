@@ -102,6 +102,18 @@ class CountingRows(ABC):
         rows = self._rows("SELECT cell_id, length(json_extract(reply, '$.text')) FROM cell WHERE status = 'ok'")
         return dict(rows)
 
+    def unread_while_searching(self) -> dict[str, int]:
+        """System to the replies of a model, or parts of them, that its memory could not read while searching."""
+        unread: dict[str, int] = {}
+        rows = self._rows(
+            "SELECT system, retrieval FROM cell WHERE retrieval IS NOT NULL AND json_extract(usage, '$.calls') <> '{}' "
+            "ORDER BY system"
+        )
+        for system, packed in rows:
+            if failures := codec.unpack(packed).get("parse_failures", 0):
+                unread[system] = unread.get(system, 0) + failures
+        return unread
+
     def first_token_ms(self) -> dict[int, float]:
         """Number of a cell to the milliseconds until its reply's first token; empty where replies are not streamed."""
         if "stream=true" not in (self.config.model or ""):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from mnemoscope.runfile.damage import decoding_of
 from mnemoscope.runfile.reader import RunReader
 from mnemoscope.runfile.rows import LaneRow
 
@@ -24,6 +25,7 @@ def run_warnings(run: RunReader) -> tuple[str, ...]:
         *_excluded(run),
         *_scripts(lanes),
         *_coverage(lanes),
+        *_unread(run, lanes),
         *_empty(run, lanes),
     )
 
@@ -97,6 +99,24 @@ def _coverage(lanes: tuple[LaneRow, ...]) -> list[str]:
         f"coverage below 100 %: {memory} neither stored nor dropped {count:,} of {written[memory]:,} turns"
         for memory, count in sorted(missing.items())
         if count > 0
+    ]
+
+
+def _unread(run: RunReader, lanes: tuple[LaneRow, ...]) -> list[str]:
+    """What memories lost because their model's replies could not be read."""
+    writing: Counter[str] = Counter()
+    for lane in lanes:
+        if lane.stats is not None and lane.stats.parse_failures:
+            writing[lane.memory] += lane.stats.parse_failures
+    searching: Counter[str] = Counter()
+    with decoding_of(run.path):
+        for system, count in run.unread_while_searching().items():
+            searching[system] += count
+    return [
+        f"unread replies: {name} could not read {count:,} {'reply' if count == 1 else 'replies'} of its model, or "
+        f"parts of them, while {doing}; what they held is lost to it"
+        for doing, counts in (("writing", writing), ("searching", searching))
+        for name, count in sorted(counts.items())
     ]
 
 

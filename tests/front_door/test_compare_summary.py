@@ -78,7 +78,17 @@ def numbers(value: object) -> Iterator[float]:
 
 def test_the_json_has_the_documented_shape_and_no_nan(run_file: Path) -> None:
     document = compare_runs([run_file]).to_json()
-    assert list(document) == ["systems", "metrics", "pairs", "judgements", "statistics", "warnings"]
+    assert list(document) == [
+        "systems",
+        "metrics",
+        "pairs",
+        "judgements",
+        "judges",
+        "detectors",
+        "baseline",
+        "statistics",
+        "warnings",
+    ]
     read = json.loads(json.dumps(document, allow_nan=False))
     assert {tuple(row) for row in read["metrics"]} == {tuple(METRIC_KEYS)}
     assert {tuple(row) for row in read["pairs"]} == {tuple(PAIR_KEYS)}
