@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from mnemoscope.evaluators.statistics.multiplicity import Correction
 
@@ -22,6 +22,13 @@ class StatisticsConfig(BaseModel):
     """Level of every test; intervals of figures and differences stay at 95 %."""
     correction: Correction = "holm"
     """How the p-values of one metric and stratum are adjusted for being several."""
+
+    @field_validator("equivalence_margin", "alpha", mode="before")
+    @classmethod
+    def _no_switch(cls, value: object) -> object:
+        if isinstance(value, bool):
+            raise ValueError("it is a share and no switch; write a number such as 0.05, or leave it out")
+        return value
 
 
 DEFAULT_STATISTICS = StatisticsConfig()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from statsmodels.stats.proportion import proportion_confint
 
+from mnemoscope.core.errors import ConfigError
+
 __all__ = ["Interval", "wilson"]
 
 
@@ -28,14 +30,14 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval:
         confidence: Between 0 and 1.
 
     Raises:
-        ValueError: `successes` is not between 0 and `n`.
+        ConfigError: `successes` is not between 0 and `n`.
 
     Example:
         >>> wilson(0, 72).high is not None and wilson(0, 72).high > 0.05
         True
     """
     if not 0 <= successes <= n:
-        raise ValueError(f"{successes} successes of {n}")
+        raise ConfigError(f"{successes} successes of {n} rows; give a number from 0 to {n}")
     if n == 0:
         return Interval(None, None, reason="nothing scored")
     low, high = proportion_confint(successes, n, alpha=1 - confidence, method="wilson")

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from mnemoscope.core.errors import ConfigError, UnknownNameError
+from mnemoscope.core.errors import ConfigError, MnemoscopeError, UnknownNameError
 from mnemoscope.core.spec import Spec, parse_spec
 
 __all__ = ["Registry"]
@@ -86,6 +86,10 @@ class Registry(Generic[T]):
             return factory(*spec.args, **spec.kwargs)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{self.kind} {spec}: {error}{_parameters(factory, error)}") from error
+        except MnemoscopeError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the code of others raises while it is made
+            raise ConfigError(f"{self.kind} {spec} cannot be made: {type(error).__name__}: {error}") from error
 
     def _load_plugins(self) -> None:
         group, self._group = self._group, None
@@ -112,7 +116,7 @@ def _resolve(reference: str) -> Any:
         return getattr(module, attribute)
     except (ImportError, AttributeError, OSError) as error:
         raise ConfigError(f"cannot load {reference!r}: {error}") from error
-    except Exception as error:  # whatever the code of others raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever the code of others raises while it is imported
         raise ConfigError(f"cannot load {reference!r}: {type(error).__name__}: {error}") from error
 
 

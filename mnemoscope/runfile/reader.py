@@ -22,6 +22,7 @@ from mnemoscope.runfile import codec
 from mnemoscope.runfile.content import content_hash
 from mnemoscope.runfile.counting import KEY_ORDER, CountingRows
 from mnemoscope.runfile.damage import decoding, decoding_of
+from mnemoscope.runfile.integrity import refuse_impossible_rows
 from mnemoscope.runfile.rows import (
     CellKey,
     CellRow,
@@ -72,7 +73,15 @@ def open_run(path: str | Path) -> RunReader:
         db = connect_read_only(file)
     except sqlite3.Error as error:
         raise RunFileError(f"run file {file} cannot be opened: {error}") from None
-    return RunReader(file, db)
+    try:
+        refuse_impossible_rows(db, file)
+        return RunReader(file, db)
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise RunFileError(f"run file {file} is damaged: {error}; nothing was changed") from None
+    except BaseException:
+        db.close()
+        raise
 
 
 class RunReader(CountingRows):

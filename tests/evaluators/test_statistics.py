@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
+from mnemoscope.core.errors import ConfigError
 from mnemoscope.evaluators.statistics.bootstrap import bootstrap_columns, resample_counts
 from mnemoscope.evaluators.statistics.intervals import wilson
 from mnemoscope.evaluators.statistics.multiplicity import bonferroni, holm
@@ -42,9 +43,16 @@ def test_wilson_reference_values(ones: int, n: int, low: float, high: float) -> 
     assert (interval.low, interval.high) == (pytest.approx(low, abs=5e-4), pytest.approx(high, abs=5e-4))
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), -0.1, 1.5, float("inf")])
+def test_a_p_value_that_is_none_is_refused(wrong: float) -> None:
+    for correct in (holm, bonferroni):
+        with pytest.raises(ConfigError, match=r"p value 1 is .*from 0 to 1"):
+            correct([0.5, wrong, None])
+
+
 def test_wilson_of_nothing_and_of_nonsense() -> None:
     assert (wilson(0, 0).low, wilson(0, 0).reason) == (None, "nothing scored")
-    with pytest.raises(ValueError, match="5 successes of 3"):
+    with pytest.raises(ConfigError, match="5 successes of 3"):
         wilson(5, 3)
 
 

@@ -104,7 +104,11 @@ def _pulled(known: Pullable) -> Weights:
     path, remedy = known.path, f"run: mnemoscope model pull {known.name}"
     if not path.is_file():
         raise ConfigError(f"the weights of {known.name} are not on this machine ({path} is missing); {remedy}")
-    seen = file_sha256(path)
+    try:
+        seen = file_sha256(path)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise ConfigError(f"weights {path} cannot be read: {why}; give read permission, or {remedy}") from None
     if seen != known.sha256:
         raise ConfigError(
             f"{path} is not the known file (sha256 {seen[:12]}…, expected {known.sha256[:12]}…); {remedy}"
