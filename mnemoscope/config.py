@@ -95,6 +95,8 @@ class RunConfig(BaseModel):
     """Probes per scenario set, drawn by seed over strata and clusters; None: all."""
     probes: tuple[Style, ...] = ()
     """Probe styles to ask; empty: all."""
+    clusters: tuple[str, ...] = ()
+    """Conversations to take in and ask about, by the name of their cluster or scenario; empty: all."""
     seed: int = 0
     mode: LoadMode = "robust"
     encoding: str = "utf-8"
@@ -118,7 +120,7 @@ class RunConfig(BaseModel):
     """The rules of tests, such as the margin within which two systems count as equivalent: `[statistics]`."""
     out: Path | None = None
 
-    @field_validator("scenarios", "systems", "architectures", "profiles")
+    @field_validator("scenarios", "systems", "architectures", "profiles", "clusters")
     @classmethod
     def _no_blank_and_no_repeat(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if any(not name.strip() for name in names):
@@ -146,6 +148,8 @@ class RunConfig(BaseModel):
         fields: dict[str, object] = self.model_dump(mode="json", exclude=set(_OUTSIDE_CONTENT | _RESOLVED_AS_SYSTEMS))
         fields["systems"] = [str(system) for system in self.system_specs()]
         fields["scenarios"] = [_without_folders(spec) for spec in self.scenarios]
+        if not self.clusters:  # runs from before there was a choice have no such field
+            del fields["clusters"]
         return fields
 
     def public(self) -> Self:

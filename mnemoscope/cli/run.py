@@ -38,6 +38,13 @@ def run(
     replicates: Annotated[int | None, typer.Option(help="How often each probe is asked. Default: 1.")] = None,
     limit: Annotated[int | None, typer.Option(help="Probes per scenario set, drawn over strata and clusters.")] = None,
     probes: Annotated[str | None, typer.Option(help="Styles to ask, separated by commas. Default: all.")] = None,
+    cluster: Annotated[
+        Names,
+        typer.Option(
+            "--cluster",
+            help="Only these conversations, by cluster or scenario, separated by commas. Repeatable. Default: all.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of every draw. Default: 0.")] = None,
     mode: Annotated[str | None, typer.Option(help="robust, repaired or strict-release. Default: robust.")] = None,
     encoding: Annotated[str | None, typer.Option(help="What the files were saved in. Default: utf-8.")] = None,
@@ -103,6 +110,7 @@ def run(
         "replicates": replicates,
         "limit": limit,
         "probes": tuple(style.strip() for style in probes.split(",")) if probes else (),
+        "clusters": tuple(name.strip() for one in cluster or () for name in one.split(",")),
         "seed": seed,
         "mode": mode,
         "encoding": encoding,

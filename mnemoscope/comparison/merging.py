@@ -29,9 +29,9 @@ from mnemoscope.scenarios.records import Scenario
 
 __all__ = ["Ingest", "Member", "RunSet", "open_runs", "settings_of"]
 
-_NOT_A_CONDITION = frozenset({"scenarios", "systems", "limit", "probes", "replicates"})
+_NOT_A_CONDITION = frozenset({"scenarios", "systems", "limit", "probes", "clusters", "replicates"})
 """Settings that choose what is asked, not how a system works."""
-_CHOICE = frozenset({"limit", "probes"})
+_CHOICE = frozenset({"limit", "probes", "clusters"})
 """Where probes are written back, each of them changes what later ones find: then the choice is a condition."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mnemoscope.config import RunConfig
-from mnemoscope.core.errors import ConfigError, DataError
+from mnemoscope.core.errors import ConfigError, DataError, UnknownNameError
 from mnemoscope.engine.selection import choose_probes
 from mnemoscope.runfile.records import PlannedScenario
 from mnemoscope.scenarios.opening import open_source, parse_source_spec
@@ -78,6 +79,7 @@ def load_scenarios(
 
     Raises:
         ConfigError: No set is named, or nothing is left to ask.
+        UnknownNameError: A cluster that no set holds.
         DataError: A file cannot be read, or two sets hold a scenario of one name.
     """
     if not config.scenarios:
@@ -95,24 +97,35 @@ def load_scenarios(
         )
 
     sets: list[_Set] = []
+    there: set[str] = set()
     for spec in config.scenarios:
         note(f"reading {spec}")
-        seen = _Seen(_short(spec))
+        seen = _Seen(_short(spec), frozenset(config.clusters))
         chosen = choose_probes(seen.passing(opened(spec)), styles=config.probes, limit=config.limit, seed=config.seed)
         kept = None if seen.kept is None else tuple(s for s in seen.kept if s.scenario_id in chosen)
         sets.append(_Set(spec, seen.name, chosen, kept))
+        there |= seen.names
+    _refuse_unknown(config.clusters, there)
     _refuse_repeats(sets)
     if not any(one.chosen for one in sets):
         wanted = f" of style {', '.join(config.probes)}" if config.probes else ""
+        wanted += f" in {', '.join(config.clusters)}" if config.clusters else ""
         raise ConfigError(f"there is no probe{wanted} in {', '.join(config.scenarios)}; see mnemoscope scenario info")
     return ScenarioPlan(sets, opened)
 
 
 class _Seen:
-    """What passed by while probes were chosen: kept as long as it is short."""
+    """What passed by while probes were chosen: kept as long as it is short.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    Args:
+        name: Of the set.
+        wanted: Clusters or scenarios that may pass; empty: all.
+    """
+
+    def __init__(self, name: str, wanted: frozenset[str]) -> None:
+        self.name, self._wanted = name, wanted
+        self.names: set[str] = set()
+        """Clusters and scenarios of the set, those that may not pass too."""
         self.kept: list[Scenario] | None = []
         self._ids: set[str] = set()
         self._turns = 0
@@ -122,12 +135,24 @@ class _Seen:
             if scenario.scenario_id in self._ids:
                 raise _repeated(scenario.scenario_id, self.name, self.name)
             self._ids.add(scenario.scenario_id)
+            named = {scenario.cluster, str(scenario.scenario_id)}
+            self.names |= named
+            if self._wanted and self._wanted.isdisjoint(named):
+                continue
             self._turns += sum(len(session.turns) for session in scenario.sessions)
             if self.kept is not None and self._turns <= KEPT_TURNS:
                 self.kept.append(scenario)
             else:
                 self.kept = None
             yield scenario
+
+
+def _refuse_unknown(clusters: Sequence[str], there: set[str]) -> None:
+    for name in clusters:
+        if name not in there:
+            names = sorted(there)
+            nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.3) or names[:3]
+            raise UnknownNameError("cluster in these scenarios", name, nearest)
 
 
 def _refuse_repeats(sets: Iterable[_Set]) -> None:
