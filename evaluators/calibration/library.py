@@ -48,11 +48,19 @@ class Kappa(NamedTuple):
             'κ .71 [.55, .84] n=120'
             >>> str(Kappa(0.708, 0.41, 0.92, 24, 5, "rows.jsonl", None, ("24 rows", "5 clusters")))
             'κ .71 [.41, .92] n=24†'
+
+        Where few rows all agree, every draw gives the same: that is no interval.
+
+            >>> str(Kappa(1.0, 1.0, 1.0, 6, 3, "rows.jsonl", None, ("6 rows",)))
+            'κ 1.00 [ – ] n=6†'
         """
         mark = CAUTION if self.cautions else ""
         if self.value is None:
             return f"κ undefined n={self.n}{mark}"
-        ends = "" if self.low is None or self.high is None else f" [{_short(self.low)}, {_short(self.high)}]"
+        if self.low is None or self.high is None:
+            ends = ""
+        else:
+            ends = " [ – ]" if self.low == self.high else f" [{_short(self.low)}, {_short(self.high)}]"
         return f"κ {_short(self.value)}{ends} n={self.n}{mark}"
 
 

@@ -190,7 +190,8 @@ def _length_rows(
 
 def _warnings(satisfaction: WithinUser, relations: Sequence[Relation]) -> tuple[str, ...]:
     found = [
-        f"{counts.users} users with {counts.sessions} rated sessions are left out: {reason}"
+        f"left out, {reason}: {counts.users} user{'' if counts.users == 1 else 's'} with {counts.sessions} rated "
+        f"session{'' if counts.sessions == 1 else 's'}"
         for reason, counts in satisfaction.dropped.items()
         if reason != "no rating"
     ]

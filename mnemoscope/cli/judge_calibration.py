@@ -80,7 +80,10 @@ def _kappa(one: MetricCalibration) -> str:
 def _kappa_of(one: MetricCalibration | MemberAgreement) -> str:
     if one.kappa is None:
         return f"– ({one.reason})"
-    ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    if one.low is None or one.high is None:
+        return f"{one.kappa:.2f}"
+    # of few rows that all agree, every draw is the same: that is no certainty
+    ends = " [ – ]" if one.low == one.high else f" [{one.low:.2f}, {one.high:.2f}]"
     return f"{one.kappa:.2f}{ends}"
 
 

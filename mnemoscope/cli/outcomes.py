@@ -53,8 +53,12 @@ def outcomes(
 
 def _lines(table: OutcomeTable) -> list[str]:
     kept, uptake, again = table.satisfaction, table.uptake, table.re_provisions
-    lines = [f"ratings: {kept.sessions:,} sessions of {kept.users:,} users, as z within users (ddof {kept.ddof})"]
-    lines += [f"  left out, {reason}: {d.users:,} users, {d.sessions:,} sessions" for reason, d in kept.dropped.items()]
+    rated = f"{_counted(kept.sessions, 'session')} of {_counted(kept.users, 'user')}"
+    lines = [f"ratings: {rated}, as z within users (ddof {kept.ddof})"]
+    lines += [
+        f"  left out, {reason}: {_counted(d.users, 'user')}, {_counted(d.sessions, 'session')}"
+        for reason, d in kept.dropped.items()
+    ]
     lines.append(f"came back within {table.days} days: {_rate(table.returns)}")
     lines.append(
         f"said again after a miss: {again.after_miss} of {again.misses}, after a use: {again.after_use} of {again.uses}"
@@ -80,6 +84,10 @@ def _lines(table: OutcomeTable) -> list[str]:
     return lines
 
 
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def _relation(relation: Relation) -> str:
     found = relation.association
     head = f"{relation.metric} of {relation.system} with {relation.outcome}: "
@@ -87,7 +95,7 @@ def _relation(relation: Relation) -> str:
         return f"{head}– ({found.reason}; n = {found.n})"
     naive, within = (("–" if p is None else f"{p:.3f}") for p in (found.p, found.p_within))
     return f"{head}ρ = {found.rho:+.2f} {_span(found.low, found.high)}, p {naive} naive, {within} within users, " + (
-        f"n = {found.n} of {found.clusters} users"
+        f"n = {found.n} of {_counted(found.clusters, 'user')}"
     )
 
 

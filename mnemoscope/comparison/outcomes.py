@@ -57,9 +57,11 @@ def outcomes_of_runs(
     with open_runs(paths) as runs:
         verdicts = list(all_verdicts(runs))
         refuse_unknown_metrics(wanted, (row.metric for row in verdicts))
+        sessions = sessions_of(runs, read)
+        unmatched = () if sessions else (_unmatched(runs, read),)
         table = outcome_table(
             verdicts,
-            sessions_of(runs, read),
+            sessions,
             read,
             metrics=wanted,
             words=_words(runs),
@@ -71,13 +73,24 @@ def outcomes_of_runs(
         )
         replayed = [system.name for system in runs.systems() if system.evidence_class != "imported"]
     if not replayed:
-        return table
+        return replace(table, warnings=(*unmatched, *table.warnings))
     named = ", ".join(replayed[:4]) + (" …" if len(replayed) > 4 else "")
     said = (
         f"users rated the replies of the log, not those of {named}: "
         "such a row says what a metric goes with, not what the system would have been rated"
     )
-    return replace(table, warnings=(said, *table.warnings))
+    return replace(table, warnings=(*unmatched, said, *table.warnings))
+
+
+def _unmatched(runs: RunSet, outcomes: Sequence[SessionOutcome]) -> str:
+    """What to do where no session of the log is one that a probe stands in."""
+    first, cluster = outcomes[0].key, next((row.cluster for row in runs.scenarios()), "none")
+    return (
+        f"0 of {len(outcomes):,} session{'s match' if len(outcomes) != 1 else ' matches'} a probe, so no metric is "
+        f"related to anything: users of the log (such as {first.user!r}) must be the clusters of the scenarios (such "
+        f"as {cluster!r}), and sessions their session ids (session {first.session!r}) or days; see mnemoscope scenario "
+        "info"
+    )
 
 
 def sessions_of(runs: RunSet, outcomes: Sequence[SessionOutcome]) -> dict[ProbeName, SessionKey]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,12 +93,26 @@ class SystemView:
             "unverified": self.row.is_unverified,
             "summary": self.row.summary,
             "files": list(self.files),
-            "settings": dict(self.settings),
+            "settings": {name: _setting(name, text) for name, text in self.settings.items()},
             "cells_expected": self.cells_expected,
             "cells_done": self.cells_done,
             "cells_failed": self.cells_failed,
             "unequal": list(self.unequal),
         }
+
+
+_NAMES = frozenset({"model", "memory_model", "judge_model", "judge", "embedder", "vector_store", "encoding"})
+"""Settings whose text is a name, even where it reads as a number."""
+
+
+def _setting(name: str, text: str) -> object:
+    """A setting as JSON holds it: numbers, switches and lists are no text."""
+    if name in _NAMES:
+        return None if text == "null" else text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

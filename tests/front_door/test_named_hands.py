@@ -77,3 +77,14 @@ def test_a_baseline_that_nobody_named_says_how_it_was_chosen(
     assert "no --baseline was given" in page.read_text(encoding="utf-8")
     write_report([path], page, "en", baseline="bm25@baseline")
     assert "no --baseline was given" not in page.read_text(encoding="utf-8")
+
+
+def test_settings_are_json_values_in_json(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(made), "--json"]) == 0
+    settings = json.loads(capsys.readouterr().out)["systems"][0]["settings"]
+    assert (settings["k"], settings["captions"], settings["model"], settings["embedder"]) == (
+        10,
+        True,
+        None,
+        "hash(dim=64)",
+    )

@@ -125,3 +125,14 @@ def test_a_bad_log_ends_with_2(logged: tuple[Path, Path], tmp_path: Path, capsys
     bad = write(tmp_path, "bad.jsonl", [{"user": "ana", "session": 1, "date": "soon"}])
     assert main(["outcomes", str(logged[0]), str(bad)]) == 2
     assert "line 1, field date" in capsys.readouterr().err
+
+
+def test_a_log_of_other_users_says_that_nothing_matches_and_what_to_do(
+    logged: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, _ = logged
+    row = {"user": "someone", "session": 1, "date": "2025-12-01", "turns": 4, "rating": 3}
+    assert main(["outcomes", str(run), str(write(tmp_path, "other.jsonl", [row]))]) == 0
+    said = capsys.readouterr()
+    assert "0 of 1 session matches a probe" in said.err and "'someone'" in said.err and "annotator_0" in said.err
+    assert "1 sessions" not in said.out + said.err and "1 users" not in said.out + said.err
