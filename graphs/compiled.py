@@ -252,7 +252,9 @@ class GraphBackend:
     async def _fork(self, phase: str) -> GraphBackend:
         context, other = self._whole(phase), GraphBackend(self.architecture)
         await other.open(context.scope, cast("Ports", self._given))
-        await other.restore(await self.snapshot())
+        async with self._lock:
+            other._opened(phase).store.become(context.store)
+            other._memory = self._memory.copy()
         return other
 
     async def _take(self, event: WriteEvent, offered: Sequence[TurnId], phase: str) -> WriteReceipt:

@@ -28,6 +28,10 @@ class Ledger:
     deferred: dict[TurnId, None] = field(default_factory=dict)
     """Turns that are neither dropped nor covered yet, in order."""
 
+    def copy(self) -> Ledger:
+        """Another one with the same content."""
+        return Ledger(dict(self.written), dict(self.dropped), set(self.covered), dict(self.deferred))
+
     def enter(self, turn_id: TurnId) -> None:
         """Note that a turn has come in; until settled it is deferred."""
         self.written[turn_id] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,10 @@ class GraphMemory:
     """Events whose run failed at an endpoint; the next write or flush tries them again, in order."""
     usage: Usage = Usage()
     parse_failures: int = 0
+
+    def copy(self) -> GraphMemory:
+        """Another one with the same content."""
+        return replace(self, ledger=self.ledger.copy())
 
 
 def pack(architecture: str, scope: Scope, memory: GraphMemory, store: Snapshot) -> Snapshot:

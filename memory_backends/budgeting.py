@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -50,7 +50,7 @@ def fit(
         A retrieval: `truncated` where tokens allowed fewer items than `k`, `tied_at_cut` where the last given item
         and the next one have the same score.
     """
-    running = list(accumulate(item_tokens(item) for item in items))
+    running = list(_running(items, max(budget.depth_tokens, budget.max_tokens or 0)))
     wanted = len(items) if budget.k is None else max(0, min(budget.k, len(items)))
     given = wanted if budget.max_tokens is None else min(wanted, _prefix(running, budget.max_tokens))
     rendered = render(items[:given])
@@ -67,6 +67,14 @@ def fit(
         truncated=given < wanted,
         tied_at_cut=_tied(items, given),
     )
+
+
+def _running(items: Sequence[MemoryItem], limit: int) -> Iterator[int]:
+    """Sums of tokens up to the first one above the limit; texts behind it are not counted."""
+    for total in accumulate(map(item_tokens, items)):
+        yield total
+        if total > limit:
+            return
 
 
 def _prefix(running: Sequence[int], limit: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,9 +12,10 @@ from mnemoscope.core.errors import BackendError, EmbedderMismatchError
 from mnemoscope.core.identity import ItemId, TurnId
 from mnemoscope.core.ports import Vectors
 from mnemoscope.memory_backends import _snapshot_format
+from mnemoscope.memory_backends._table import ItemTable
 from mnemoscope.memory_backends.indexes.lexical import Bm25Index
 from mnemoscope.memory_backends.record import PROVENANCE_ORDER, ItemKind, MemoryItem, Snapshot, Source
-from mnemoscope.memory_backends.store import Hit, LexicalIndex, VectorIndex
+from mnemoscope.memory_backends.store import Hit, LexicalIndex, MemoryStore, VectorIndex
 
 __all__ = ["ItemStore", "held_at", "united_sources"]
 
@@ -62,7 +63,9 @@ class ItemStore:
         embedder_id: str | None = None,
         lexical_kinds: Collection[ItemKind] | None = None,
     ) -> None:
-        self._items: dict[ItemId, MemoryItem] = {}
+        self._items: list[MemoryItem] = []
+        self._places: dict[ItemId, int] = {}
+        self._table = ItemTable()
         self._vectors = vector_index
         self._words: LexicalIndex | None = (Bm25Index() if lexical else None) if isinstance(lexical, bool) else lexical
         self._embedder_id = embedder_id
@@ -83,7 +86,7 @@ class ItemStore:
         if not items:
             return
         ids = [item.id for item in items]
-        known = next((i for i in ids if i in self._items), None)
+        known = next((i for i in ids if i in self._places), None)
         if known is not None or len(set(ids)) != len(ids):
             raise BackendError(f"item {known or ids[0]!r} is already stored", phase="write")
         if (vectors is None) != (self._vectors is None):
@@ -92,9 +95,9 @@ class ItemStore:
         if self._vectors is not None and vectors is not None:
             self._vectors.upsert(ids, vectors)
         self._index_words(items)
-        for item in items:
-            plain = item if item.score is None and item.rank is None else replace(item, score=None, rank=None)
-            self._items[item.id] = plain
+        self._take(
+            [one if one.score is None and one.rank is None else replace(one, score=None, rank=None) for one in items]
+        )
         self._snapshot = None
 
     def update(
@@ -196,13 +199,13 @@ class ItemStore:
         )
         if text is not None:
             self._index_words([new])
-        self._items[item_id] = new
+        self._items[self._places[item_id]] = new
         self._snapshot = None
         return new
 
     def get(self, item_id: ItemId) -> MemoryItem:
         """One item by id, tombstones included; `KeyError` if there is none."""
-        return self._items[item_id]
+        return self._items[self._places[item_id]]
 
     def search_vector(
         self, vector: np.ndarray, k: int, *, now: datetime | None = None, kinds: Collection[ItemKind] | None = None
@@ -221,7 +224,7 @@ class ItemStore:
         index = self._vectors
         if index is None:
             raise BackendError("this store has no vector index", phase="retrieve")
-        return self._held_best(lambda n: index.search(vector, n), k, now, kinds)
+        return self._ranked(index.search(vector, k, self._findable(now, kinds)), k)
 
     def search_lexical(
         self, text: str, k: int, *, now: datetime | None = None, kinds: Collection[ItemKind] | None = None
@@ -240,7 +243,10 @@ class ItemStore:
         index = self._words
         if index is None:
             raise BackendError("this store has no lexical index", phase="retrieve")
-        return self._held_best(lambda n: index.search(text, n), k, now, kinds)
+        held = self._findable(now, kinds)
+        if held is not None and self._lexical_kinds is not None:
+            held = held[self._table.of(self._lexical_kinds)]
+        return self._ranked(index.search(text, k, held), k)
 
     def vectors(self, ids: Sequence[ItemId]) -> Vectors:
         """The stored vectors of items, in this order; `KeyError` for an unknown id."""
@@ -248,17 +254,21 @@ class ItemStore:
             raise BackendError("this store has no vector index", phase="retrieve")
         return self._vectors.vectors(ids)
 
-    def items(self, *, tombstones: bool = False) -> Iterator[MemoryItem]:
-        """Stored items in order of writing."""
-        return (item for item in list(self._items.values()) if tombstones or item.is_live)
+    def items(self, *kinds: ItemKind, tombstones: bool = False) -> Iterator[MemoryItem]:
+        """Stored items in order of writing, of these kinds; of all where none is named."""
+        if not tombstones:
+            return iter(self.held(None, *kinds))
+        return iter(self._at(self._table.of(kinds)) if kinds else list(self._items))
+
+    def held(self, now: datetime | None, *kinds: ItemKind) -> list[MemoryItem]:
+        """The items that held at `now`, as a search would find them, in order of writing."""
+        return self._at(self._table.held(now, kinds or None))
 
     def snapshot(self) -> Snapshot:
         """The whole store as canonical bytes: equal items in equal order give equal bytes."""
         if self._snapshot is None:
-            vectors = None if self._vectors is None else self._vectors.vectors(list(self._items))
-            self._snapshot = _snapshot_format.encode(
-                list(self._items.values()), vectors, self._embedder_id, self._dim()
-            )
+            vectors = None if self._vectors is None else self._vectors.vectors(list(self._places))
+            self._snapshot = _snapshot_format.encode(self._items, vectors, self._embedder_id, self._dim())
         return self._snapshot
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -276,16 +286,28 @@ class ItemStore:
                 given_id=self._embedder_id or "no embedder",
                 given_dim=self._dim() or 0,
             )
-        before = list(self._items)
+        before = list(self._places)
         ids = [item.id for item in items]
         if self._vectors is not None and vectors is not None:
             self._vectors.remove(before)
             self._vectors.upsert(ids, vectors)
         if self._words is not None:
-            self._words.remove([item.id for item in self._items.values() if self._has_words(item)])
+            self._words.remove([item.id for item in self._items if self._has_words(item)])
             self._index_words(items)
-        self._items = dict(zip(ids, items, strict=True))
+        self._items, self._places, self._table = [], {}, ItemTable()
+        self._take(items)
         self._snapshot = snapshot
+
+    def become(self, other: MemoryStore) -> None:
+        """Hold what another store of the same making does; items, which never change, are shared."""
+        if not isinstance(other, ItemStore):
+            self.restore(other.snapshot())
+            return
+        if self._vectors is not None and other._vectors is not None:
+            self._vectors.become(other._vectors, list(other._places))
+        self._words = None if other._words is None else other._words.fork()
+        self._items, self._places, self._table = list(other._items), dict(other._places), other._table.copy()
+        self._snapshot = other._snapshot
 
     def close(self) -> None:
         """Release the vector index."""
@@ -304,38 +326,36 @@ class ItemStore:
             self._words.upsert([item.id for item in worded], [item.text for item in worded])
 
     def _live(self, item_id: ItemId) -> MemoryItem:
-        item = self._items[item_id]
+        item = self.get(item_id)
         if not item.is_live:
             raise BackendError(f"item {item_id!r} was replaced or invalidated before", phase="write")
         return item
 
     def _bury(self, item: MemoryItem, at: datetime | None) -> MemoryItem:
-        dead = replace(item, valid_to=at or item.observed_at or _ALWAYS)
-        self._items[item.id] = dead
+        ended = at or item.observed_at or _ALWAYS
+        dead = replace(item, valid_to=ended)
+        place = self._places[item.id]
+        self._items[place] = dead
+        self._table.end(place, ended)
         self._snapshot = None
         return dead
 
-    def _held_best(
-        self,
-        search: Callable[[int], list[Hit]],
-        k: int,
-        now: datetime | None,
-        kinds: Collection[ItemKind] | None,
-    ) -> list[MemoryItem]:
-        if k < 1:
-            return []
-        wanted = k
-        while True:
-            hits = search(wanted)
-            found = [(self._items[item_id], score) for item_id, score in hits]
-            held = [
-                (item, score) for item, score in found if held_at(item, now) and (kinds is None or item.kind in kinds)
-            ]
-            if len(held) >= k or len(hits) < wanted or wanted >= len(self._items):
-                break
-            wanted *= 4
-        held.sort(key=_by_score_time_id)
-        return [item.ranked(rank, score) for rank, (item, score) in enumerate(held[:k], start=1)]
+    def _take(self, items: Sequence[MemoryItem]) -> None:
+        self._places.update((item.id, place) for place, item in enumerate(items, start=len(self._items)))
+        self._items += items
+        self._table.append(items)
+
+    def _findable(self, now: datetime | None, kinds: Collection[ItemKind] | None) -> np.ndarray | None:
+        held = self._table.held(now, kinds)
+        return None if held.all() else held
+
+    def _at(self, wanted: np.ndarray) -> list[MemoryItem]:
+        return [self._items[place] for place in np.flatnonzero(wanted).tolist()]
+
+    def _ranked(self, hits: Sequence[Hit], k: int) -> list[MemoryItem]:
+        """The `k` best; those that tie with the last one come along, and time decides about them."""
+        found = sorted(((self.get(item_id), score) for item_id, score in hits), key=_by_score_time_id)
+        return [item.ranked(rank, score) for rank, (item, score) in enumerate(found[: max(0, k)], start=1)]
 
 
 def _by_score_time_id(hit: tuple[MemoryItem, float]) -> tuple[float, int, datetime, ItemId]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -87,7 +87,24 @@ class MemoryItem:
 
     def ranked(self, rank: int, score: float | None) -> MemoryItem:
         """This item as the `rank`-th result of a search; scores are rounded to 1e-6."""
-        return replace(self, rank=rank, score=None if score is None else round(float(score), 6))
+        # a search ranks thousands: the constructor takes half the time of `replace`
+        return MemoryItem(
+            self.id,
+            self.kind,
+            self.text,
+            self.sources,
+            self.observed_at,
+            self.valid_from,
+            self.valid_to,
+            self.seq_from,
+            self.seq_to,
+            self.version,
+            self.supersedes,
+            self.links,
+            self.attrs,
+            None if score is None else round(float(score), 6),
+            rank,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,17 @@ class VectorIndex(Protocol):
     def remove(self, ids: Sequence[ItemId]) -> None:
         """Forget vectors; unknown ids are an error."""
 
-    def search(self, vector: np.ndarray, k: int) -> list[Hit]:
-        """The `k` best, best first; more only where the last place is tied. An empty index gives an empty list."""
+    def search(self, vector: np.ndarray, k: int, among: np.ndarray | None = None) -> list[Hit]:
+        """The `k` best, best first; more only where the last place is tied. An empty index gives an empty list.
+
+        `among` says of each entry, in order of insertion, whether it may be found; None: all.
+        """
 
     def vectors(self, ids: Sequence[ItemId]) -> Vectors:
         """The stored vectors of these ids, in this order."""
+
+    def become(self, other: VectorIndex, ids: Sequence[ItemId]) -> None:
+        """Hold what another index does, `ids` in order of insertion; neither reaches the other afterwards."""
 
     def __len__(self) -> int: ...
 
@@ -52,8 +58,14 @@ class LexicalIndex(Protocol):
     def remove(self, ids: Sequence[ItemId]) -> None:
         """Forget texts; unknown ids are an error."""
 
-    def search(self, text: str, k: int) -> list[Hit]:
-        """The `k` best with a score above zero, best first; more only where the last place is tied."""
+    def search(self, text: str, k: int, among: np.ndarray | None = None) -> list[Hit]:
+        """The `k` best with a score above zero, best first; more only where the last place is tied.
+
+        `among` says of each entry, in order of insertion, whether it may be found; None: all.
+        """
+
+    def fork(self) -> LexicalIndex:
+        """Another index with the same content; neither reaches the other afterwards."""
 
     def __len__(self) -> int: ...
 
@@ -114,8 +126,11 @@ class MemoryStore(Protocol):
     def vectors(self, ids: Sequence[ItemId]) -> Vectors:
         """The stored vectors of items, in this order; `KeyError` for an unknown id."""
 
-    def items(self, *, tombstones: bool = False) -> Iterator[MemoryItem]:
-        """Stored items in order of writing."""
+    def items(self, *kinds: ItemKind, tombstones: bool = False) -> Iterator[MemoryItem]:
+        """Stored items in order of writing, of these kinds; of all where none is named."""
+
+    def held(self, now: datetime | None, *kinds: ItemKind) -> list[MemoryItem]:
+        """The items that held at `now`, as a search would find them, in order of writing."""
 
     def __len__(self) -> int: ...
 
@@ -124,6 +139,9 @@ class MemoryStore(Protocol):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Become what was stored; raises `EmbedderMismatchError` where the vectors do not fit."""
+
+    def become(self, other: MemoryStore) -> None:
+        """Hold what another store of the same making does, as from its snapshot; neither reaches the other later."""
 
     def close(self) -> None:
         """Release indexes."""

@@ -173,7 +173,7 @@ class Associate:
     async def __call__(self, state: AnchorState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
         """Reads `drawn` and `drafts`; sets `facts`, `vectors` and `associations`."""
         store = runtime.context.store
-        facts = {item.id: item for item in store.items() if item.kind in FACTS}
+        facts = {item.id: item for item in store.items(*FACTS)}
         stored = list(facts)
         for chunk in state.get("drawn", ()):
             for fact in chunk.facts:

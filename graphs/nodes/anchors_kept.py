@@ -27,7 +27,7 @@ async def persist(state: AnchorState, runtime: Runtime[MemoryContext]) -> Mappin
     Chunks have no vector of their own, since facts lead to them.
     """
     store, told, vectors = runtime.context.store, state.get("told", ()), state["vectors"]
-    live = {item.text: item for item in store.items() if item.kind == "event"}
+    live = {item.text: item for item in store.items("event")}
     made = _events(told)
     events = [event for text, event in made.items() if text not in live]
     rows = await document_vectors([event.text for event in events], runtime) if events else vectors[:0]

@@ -27,7 +27,6 @@ from mnemoscope.graphs.contracts.session_memory import SESSION_MEMORY
 from mnemoscope.graphs.nodes.facts import UNREADABLE, drawn_from, from_pool, left_out
 from mnemoscope.graphs.nodes.read import fit_latest
 from mnemoscope.graphs.state import MemoryContext, ReadState, WriteState
-from mnemoscope.memory_backends.item_store import held_at
 
 __all__ = [
     "LEFT_OUT",
@@ -105,7 +104,7 @@ class CompressMemory:
         store, ended = runtime.context.store, state["ended"]
         full = self._recompress == "full"
         new = session_items(state["recalled"], store)
-        entries = [item for item in store.items() if item.kind == ENTRY]
+        entries = list(store.items(ENTRY))
         notes = [*([item for item in store.items() if item.kind != ENTRY] if full else in_order(entries)), *new]
         talks = talks_so_far(entries, ended)
         given = Compressing(tuple(map(part_of, notes)), self._tokens, talks_text(talks))
@@ -137,7 +136,7 @@ def nothing_recalled(state: CompressiveState) -> bool:
 async def inject(state: ReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
     """Node `inject`: the whole memory as it stood at `now`: who people are, how they deal with each other, events."""
     now = state.get("now")
-    held = [item for item in runtime.context.store.items(tombstones=True) if item.kind == ENTRY and held_at(item, now)]
+    held = runtime.context.store.held(now, ENTRY)
     known = [item for item in held if now is None or item.valid_from is None or item.valid_from <= now]
     return {"found": tuple(item.ranked(rank, None) for rank, item in enumerate(in_order(known), start=1))}
 

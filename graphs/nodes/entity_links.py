@@ -13,10 +13,9 @@ from mnemoscope.core.identity import ItemId
 from mnemoscope.core.language.entities import entities
 from mnemoscope.core.language.facts import statement_of
 from mnemoscope.core.ports import Vectors
-from mnemoscope.graphs.nodes.facts import FactState, document_vectors
+from mnemoscope.graphs.nodes.facts import FACTS, FactState, document_vectors
 from mnemoscope.graphs.provenance import is_stored
 from mnemoscope.graphs.state import MemoryContext, ReadState
-from mnemoscope.memory_backends.item_store import held_at
 from mnemoscope.memory_backends.record import MemoryItem
 from mnemoscope.memory_backends.store import MemoryStore
 
@@ -98,11 +97,10 @@ class BoostByEntities:
         store, now = runtime.context.store, state.get("now")
         if not len(state["names"]):
             return {"boosts": {}}
-        held = [item for item in store.items(tombstones=True) if held_at(item, now)]
-        keys = _entities(held)
+        keys = _entities(store.held(now, "entity"))
         nearness = _cosines(state["names"], keys, store).max(axis=0)
         near = {key: score for key, score in zip(keys, nearness.tolist(), strict=True) if score >= NEAR}
-        linked = Counter(entity for item in held for entity in item.links)
+        linked = Counter(entity for item in store.held(now, *FACTS) for entity in item.links if entity in near)
         return {"boosts": {e: s * ENTITY_WEIGHT / (1 + CROWD * (linked[e] - 1) ** 2) for e, s in near.items()}}
 
 
@@ -121,7 +119,7 @@ def _resolved(
     """The unknown names that go by another's entity, and those that become one."""
     same: dict[ItemId, ItemId] = {}
     new: list[NewEntity] = []
-    stored = _entities(store.items()) if unknown else []
+    stored = _entities(store.items("entity")) if unknown else []
     for (key, name), row, cosines in zip(unknown.items(), rows, _cosines(rows, stored, store), strict=True):
         hits = [*zip(cosines.tolist(), stored, strict=True), *((float(row @ entity.row), entity.id) for entity in new)]
         score, nearest = max(hits, key=lambda hit: hit[0], default=(0.0, key))
@@ -133,7 +131,7 @@ def _resolved(
 
 
 def _entities(items: Iterable[MemoryItem]) -> list[ItemId]:
-    return [item.id for item in items if item.kind == "entity"]
+    return [item.id for item in items]
 
 
 def _cosines(rows: Vectors, keys: Sequence[ItemId], store: MemoryStore) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from langgraph.runtime import Runtime
 
@@ -20,6 +21,7 @@ from mnemoscope.graphs.nodes.short_term import turns_of
 from mnemoscope.graphs.provenance import cite, containment
 from mnemoscope.graphs.state import MemoryContext
 from mnemoscope.memory_backends.record import MemoryItem, Source
+from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 
 __all__ = ["Portrayed", "Stated", "TierState", "UpdateKnowledge", "UpdateProfile", "profile_in"]
@@ -70,7 +72,7 @@ class UpdateProfile:
     async def __call__(self, state: TierState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
         """Reads `hot`; sets `profile` and `parse_failures`."""
         turns = _turns(state["hot"])
-        old = profile_in(runtime.context.store.items())
+        old = profile_in(runtime.context.store)
         known = "" if old is None else old.text
         answer = await ask(REWRITE_PROFILE, Portrait(known, turns), self._mode, runtime.context.ports.model)
         text = answer.value or known
@@ -107,9 +109,9 @@ class UpdateKnowledge:
         }
 
 
-def profile_in(items: Iterable[MemoryItem]) -> MemoryItem | None:
-    """The newest profile among these items."""
-    return next(reversed([item for item in items if item.kind == "profile"]), None)
+def profile_in(store: MemoryStore, now: datetime | None = None) -> MemoryItem | None:
+    """The newest profile that held at `now`; None: at the end of what is stored."""
+    return next(reversed(store.held(now, "profile")), None)
 
 
 def _turns(pages: Sequence[MemoryItem]) -> tuple[Turn, ...]:

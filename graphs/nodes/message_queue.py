@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,8 +22,7 @@ from mnemoscope.graphs.contracts.tool_calls import Step
 from mnemoscope.graphs.core_memory import blocks_of
 from mnemoscope.graphs.provenance import free_ids, made_from
 from mnemoscope.graphs.state import MemoryContext, WriteState
-from mnemoscope.memory_backends.item_store import held_at
-from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Source
+from mnemoscope.memory_backends.record import MemoryItem, Source
 from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
 from mnemoscope.scenarios.replay import POOL_SESSION
@@ -190,18 +188,13 @@ def desk_of(
         now: None: all that is stored.
         question: What is asked, if anything.
     """
-    # looked through for every message: the end of what is stored needs no test of each item
-    items = store.items() if now is None else (item for item in store.items(tombstones=True) if held_at(item, now))
-    held: dict[ItemKind, list[MemoryItem]] = defaultdict(list)
-    for item in items:
-        held[item.kind].append(item)
     return Desk(
-        blocks=blocks_of(held["core_block"], limit),
+        blocks=blocks_of(store.held(now, "core_block"), limit),
         messages=messages,
         longest=window,
-        summary=next(iter(held["summary"]), None),
-        recall=len(held["message"]),
-        archival=len(held["passage"]),
+        summary=next(iter(store.held(now, "summary")), None),
+        recall=len(store.held(now, "message")),
+        archival=len(store.held(now, "passage")),
         question=question,
     )
 

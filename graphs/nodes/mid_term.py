@@ -161,7 +161,7 @@ class InsertSegments:
         store, now, pages = runtime.context.store, event_time(state), state["evicted"]
         themes = state["themes"]
         rows = await document_vectors([theme.content for theme in themes], runtime)
-        segments = [Segment.of(item) for item in store.items() if item.kind == "segment"]
+        segments = [Segment.of(item) for item in store.items("segment")]
         cosines = (store.vectors([one.id for one in segments]) @ rows.T) if segments else np.zeros((0, len(themes)))
         ids = free_ids([f"segment-{pages[theme.pages[0] - 1].id.removeprefix('page-')}" for theme in themes], store)
         changed: dict[ItemId, None] = {}

@@ -19,7 +19,6 @@ from mnemoscope.graphs.nodes.write import window_text
 from mnemoscope.graphs.notes import Note
 from mnemoscope.graphs.provenance import SUPPORTED, containment, free_ids, made_from
 from mnemoscope.graphs.state import MemoryContext, ReadState, WriteState
-from mnemoscope.memory_backends.item_store import held_at
 from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Source
 from mnemoscope.memory_backends.store import MemoryStore
 from mnemoscope.scenarios.records import Turn
@@ -204,8 +203,7 @@ async def expand_links(state: ReadState, runtime: Runtime[MemoryContext]) -> Map
     now, found = state.get("now"), state["found"]
     held: dict[str, MemoryItem] = {}
     if any(item.links for item in found):
-        every = runtime.context.store.items(tombstones=True)
-        held = {item.attrs[ROOT]: item for item in every if held_at(item, now)}
+        held = {item.attrs[ROOT]: item for item in runtime.context.store.held(now, *NOTES)}
     order: dict[ItemId, MemoryItem] = {}
     for item in found:
         order.setdefault(item.id, item)

@@ -101,7 +101,7 @@ def _let_go(state: TierState, capacity: int, store: MemoryStore, at: datetime | 
 
 def _keep_profile(new: Portrayed, row: Vectors, store: MemoryStore) -> tuple[ItemId, list[ItemId]]:
     """The profile's id, and that of the one it replaces; its row is empty, for it is handed over whole."""
-    old = profile_in(store.items())
+    old = profile_in(store)
     made = made_from(
         new.turns, item_id=free_ids(["profile"], store)[0], kind="profile", text=new.text, sources=new.sources
     )
@@ -133,7 +133,7 @@ def _statement(item_id: ItemId, stated: Stated) -> MemoryItem:
 
 
 def _oldest_statements(store: MemoryStore, capacity: int, at: datetime | None) -> list[ItemId]:
-    live = [item for item in store.items() if item.kind == "statement"]
+    live = list(store.items("statement"))
     queues: list[Sequence[MemoryItem]] = [[one for one in live if one.attrs[OWNER] == owner] for owner in OWNERS]
     return _buried([one.id for queue in queues for one in queue[: max(0, len(queue) - capacity)]], store, at)
 

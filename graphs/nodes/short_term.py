@@ -75,7 +75,7 @@ class StmPush:
         if not isinstance(ready, tuple) or not ready:
             return observed
         store = runtime.context.store
-        stored = [item for item in store.items(tombstones=True) if item.kind == "page"]
+        stored = list(store.items("page", tombstones=True))
         drafts = tuple(page_item(turns, store) for turns in ready)
         left, leaving = (moved_on(n, self._capacity, self._batch) for n in (len(stored), len(stored) + len(drafts)))
         return {
@@ -132,7 +132,7 @@ def short_term(store: MemoryStore, now: datetime | None, capacity: int, batch: i
     """The pages that were in the short-term memory at `now`, oldest first; None: at the end of what is stored."""
     known = [
         item
-        for item in store.items(tombstones=True)
-        if item.kind == "page" and (now is None or item.observed_at is None or item.observed_at <= now)
+        for item in store.items("page", tombstones=True)
+        if now is None or item.observed_at is None or item.observed_at <= now
     ]
     return [page for page in known[moved_on(len(known), capacity, batch) :] if held_at(page, now)]

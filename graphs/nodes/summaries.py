@@ -107,7 +107,7 @@ class Retire:
         if not state["ended"]:
             return {"invalidated": ()}
         newest = state["added"][-1]
-        old = [item for item in store.items() if item.kind == "summary" and item.id != newest]
+        old = [item for item in store.items("summary") if item.id != newest]
         at = last_time(state["ended"])
         for item in old:
             store.invalidate(item.id, at=at)

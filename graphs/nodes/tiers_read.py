@@ -76,9 +76,7 @@ async def find_pages(state: TierReadState, runtime: Runtime[MemoryContext]) -> M
 async def find_knowledge(state: TierReadState, runtime: Runtime[MemoryContext]) -> Mapping[str, object]:
     """Node `knowledge`: the nearest statements about the user, and about the assistant."""
     now = state.get("now")
-    held = [
-        item for item in runtime.context.store.items(tombstones=True) if item.kind == "statement" and held_at(item, now)
-    ]
+    held = runtime.context.store.held(now, "statement")
     near = [one for one in _scored(held, state, runtime) if (one.score or 0.0) >= STATEMENT_NEAR]
     best = [[one for one in near if one.attrs[OWNER] == owner][:STATEMENTS] for owner in OWNERS]
     return {"statements": tuple(one for some in best for one in some)}
@@ -102,7 +100,7 @@ class Assemble:
         """Reads `pages` and `statements`; sets `retrieval`, cut to the budget."""
         store, now = runtime.context.store, state.get("now")
         recent = short_term(store, now, self._capacity, self._batch)
-        profile = profile_in(item for item in store.items(tombstones=True) if held_at(item, now))
+        profile = profile_in(store, now)
         beside = fuse_ranks(_scored(recent, state, runtime), state["statements"])
         found = [*([profile] if profile else ()), *state["pages"], *(item for item, _ in beside)]
         once = {item.id: item for item in found}.values()

@@ -69,7 +69,7 @@ def paged(call: Call, found: tuple[Sequence[MemoryItem], int]) -> Result:
 
 def messages_of(store: MemoryStore, now: datetime | None) -> list[MemoryItem]:
     """Recall memory as of a time, the newest message first."""
-    held = [item for item in store.items() if item.kind == "message" and held_at(item, now)]
+    held = [item for item in store.items("message") if held_at(item, now)]
     return sorted(held, key=lambda item: (-item.seq_to, item.id))
 
 
@@ -89,7 +89,7 @@ async def _nearest(
     embedder, store = runtime.context.ports.embedder, runtime.context.store
     if embedder is None:
         raise BackendError("there is no embedder", phase="retrieve")
-    total = sum(1 for item in store.items() if item.kind == "passage" and held_at(item, now))
+    total = sum(1 for item in store.items(*_PASSAGES) if held_at(item, now))
     if not total and not unstored:
         return (), 0
     vector: Vectors = (await embedder.embed([query], "query"))[0]

@@ -16,6 +16,7 @@ from mnemoscope.memory_backends.adapters.mem0_client import Mem0Client, Memory
 from mnemoscope.memory_backends.indexes.exact import ExactVectorIndex
 from mnemoscope.memory_backends.item_store import ItemStore
 from mnemoscope.memory_backends.record import MemoryItem, Snapshot
+from mnemoscope.memory_backends.store import MemoryStore
 
 __all__ = ["Mem0Store"]
 
@@ -82,6 +83,10 @@ class Mem0Store(ItemStore):
             for item, row in zip(items, rows, strict=True)
         }
         self.client.put_back_messages(messages)
+
+    def become(self, other: MemoryStore) -> None:
+        """Hold what another one does, in a new memory of the package."""
+        self.restore(other.snapshot())
 
     def close(self) -> None:
         """Release the package's stores."""

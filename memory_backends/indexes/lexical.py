@@ -74,20 +74,28 @@ class Bm25Index:
         self._places = {item_id: place for place, item_id in enumerate(self._ids)}
         self._built = None
 
-    def search(self, text: str, k: int) -> list[Hit]:
+    def search(self, text: str, k: int, among: np.ndarray | None = None) -> list[Hit]:
         """The `k` best with a score above zero, best first, then by order of insertion; ties of the last included.
 
-        A query without a known token finds nothing.
+        A query without a known token finds nothing. `among` says of each text, in order of insertion, whether it may
+        be found.
         """
         tokens = [self._vocabulary[token] for token in lexical_tokens(text) if token in self._vocabulary]
         if k < 1 or not tokens or not any(self._tokens):
             return []
         scores = np.round(self._index().get_scores_from_ids(tokens), PLACES)
-        hits = np.flatnonzero(scores > 0)
+        hits = np.flatnonzero(scores > 0 if among is None else (scores > 0) & among)
         if len(hits) > k:
             last = np.partition(scores[hits], len(hits) - k)[len(hits) - k]
             hits = hits[scores[hits] >= last]
         return cut_with_ties([self._ids[i] for i in hits], scores[hits], hits, k)
+
+    def fork(self) -> Bm25Index:
+        """Another index with the same content; tokens and frequencies, which nobody changes, are shared."""
+        other = Bm25Index(self.method, self.k1, self.b)
+        other._ids, other._tokens, other._built = list(self._ids), list(self._tokens), self._built
+        other._places, other._vocabulary = dict(self._places), dict(self._vocabulary)
+        return other
 
     def _index(self) -> Any:
         if self._built is None:

@@ -15,7 +15,7 @@ from mnemoscope.core.identity import ItemId, sha256_of
 from mnemoscope.core.ports import Vectors
 from mnemoscope.memory_backends.indexes._qdrant_clients import MEMORY, acquire, is_server, release
 from mnemoscope.memory_backends.indexes._rows import checked_query, checked_rows, cut_with_ties, exact_scores, known
-from mnemoscope.memory_backends.store import Hit
+from mnemoscope.memory_backends.store import Hit, VectorIndex
 
 __all__ = ["QdrantVectorIndex", "point_id"]
 
@@ -76,7 +76,6 @@ class QdrantVectorIndex:
         self._name = f"{collection}-{dim}" if self._server else f"{collection}-{dim}-{sha256_of(scope)[:16]}"
         self._space = f"{self._name}/{scope}"
         self._order: dict[ItemId, int] = {}
-        self._written = 0
         self._warned = False
         self._shared = acquire(location, self._space, own=f"{collection}-", api_key=api_key)
         try:
@@ -117,9 +116,7 @@ class QdrantVectorIndex:
             with self._calling("write") as client:
                 client.upsert(self._name, points=points, wait=True)
             for item_id in ids[start : start + _BATCH]:
-                if item_id not in self._order:
-                    self._order[item_id] = self._written
-                    self._written += 1
+                self._order.setdefault(item_id, len(self._order))
         self._warn_if_large()
 
     def remove(self, ids: Sequence[ItemId]) -> None:
@@ -133,18 +130,22 @@ class QdrantVectorIndex:
                 client.delete(
                     self._name, points_selector=PointIdsList(points=[point_id(self._scope, i) for i in some]), wait=True
                 )
-            for item_id in some:
-                self._order.pop(item_id, None)
+            gone = {*some}
+            kept = (item_id for item_id in self._order if item_id not in gone)
+            self._order = {item_id: place for place, item_id in enumerate(kept)}
 
-    def search(self, vector: np.ndarray, k: int) -> list[Hit]:
+    def search(self, vector: np.ndarray, k: int, among: np.ndarray | None = None) -> list[Hit]:
         """The `k` best by inner product, then by order of insertion; more only where the last place is tied.
 
-        A zero vector (a blank text) finds nothing.
+        A zero vector (a blank text) finds nothing. `among` says of each vector, in order of insertion, whether it may
+        be found; Qdrant is asked for more until enough of them are.
         """
         query = checked_query(vector, self._dim)
         if k < 1 or not self._order or not query.any():
             return []
-        points = self._nearest(query, k)
+        points = self._nearest(query, k, among)
+        if not points:
+            return []
         ids = [ItemId(point.payload["id"]) for point in points]
         rows = np.asarray([point.vector for point in points], dtype=np.float32)
         order = np.asarray([self._order[item_id] for item_id in ids])
@@ -162,6 +163,11 @@ class QdrantVectorIndex:
         rows = [found[point_id(self._scope, item_id)] for item_id in ids]
         return np.asarray(rows, dtype=np.float32).reshape(len(ids), self._dim)
 
+    def become(self, other: VectorIndex, ids: Sequence[ItemId]) -> None:
+        """Hold what another index does."""
+        self.remove(list(self._order))
+        self.upsert(ids, other.vectors(ids))
+
     def close(self) -> None:
         """Delete this scope's vectors and give the client back; closing twice does nothing."""
         if self._closed:
@@ -174,7 +180,7 @@ class QdrantVectorIndex:
             release(self._shared, self._space)
             self._free()
 
-    def _nearest(self, query: Vectors, k: int) -> list[Any]:
+    def _nearest(self, query: Vectors, k: int, among: np.ndarray | None) -> list[Any]:
         from qdrant_client.models import SearchParams
 
         limit = k + _SPARE
@@ -190,9 +196,10 @@ class QdrantVectorIndex:
                     with_payload=["id"],
                     with_vectors=True,
                 ).points
-            if len(points) < limit or points[-1].score < points[k - 1].score - slack:
-                return points
-            limit *= 2
+            found = points if among is None else [one for one in points if among[self._order[one.payload["id"]]]]
+            if len(points) < limit or (len(found) >= k and points[-1].score < found[k - 1].score - slack):
+                return found
+            limit *= 2 if among is None else 4
 
     def _start_empty(self, client: Any) -> None:
         from qdrant_client.models import Distance, KeywordIndexParams, KeywordIndexType, VectorParams

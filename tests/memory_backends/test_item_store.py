@@ -16,8 +16,8 @@ from mnemoscope.core.identity import ItemId, TurnId, sha256_of
 from mnemoscope.core.ports import Vectors
 from mnemoscope.memory_backends.indexes.exact import ExactVectorIndex
 from mnemoscope.memory_backends.indexes.qdrant import QdrantVectorIndex
-from mnemoscope.memory_backends.item_store import ItemStore, united_sources
-from mnemoscope.memory_backends.record import MemoryItem, Source
+from mnemoscope.memory_backends.item_store import ItemStore, held_at, united_sources
+from mnemoscope.memory_backends.record import ItemKind, MemoryItem, Source
 from mnemoscope.memory_backends.store import MemoryStore
 
 MAY, JUNE, JULY = (datetime(2023, month, 1, tzinfo=UTC) for month in (5, 6, 7))
@@ -286,3 +286,44 @@ def test_seven_hundred_items_are_restored() -> None:
     fresh = ItemStore(ExactVectorIndex(384), lexical=True, embedder_id="e")
     fresh.restore(snapshot)
     assert len(fresh) == 700
+
+
+WHEN = st.sampled_from([None, MAY, JUNE, JULY])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(WHEN, WHEN, st.sampled_from(["turn", "fact", "cue"])), max_size=40), WHEN)
+def test_what_held_and_what_is_of_a_kind_is_what_each_item_says(
+    lives: list[tuple[datetime | None, datetime | None, ItemKind]], now: datetime | None
+) -> None:
+    store = new_store()
+    for n, (at, until, kind) in enumerate(lives):
+        store.put([replace(item(n, at=at), kind=kind)], X[None])
+        if until is not None:
+            store.invalidate(ItemId(str(n)), at=until)
+    every = list(store.items(tombstones=True))
+    assert store.held(now) == [one for one in every if held_at(one, now)]
+    for kinds in (("fact",), ("turn", "cue")):
+        of_kind = [one for one in every if one.kind in kinds]
+        assert list(store.items(*kinds, tombstones=True)) == of_kind
+        assert list(store.items(*kinds)) == [one for one in of_kind if one.is_live]
+        assert store.held(now, *kinds) == [one for one in of_kind if held_at(one, now)]
+        found = {one.id for one in store.search_vector(X, 40, now=now, kinds=kinds)}
+        assert found == {one.id for one in of_kind if held_at(one, now)}
+        assert {one.id for one in store.search_lexical("words", 40, now=now, kinds=kinds)} == found
+
+
+def test_a_store_that_becomes_another_stands_alone() -> None:
+    store = stored([item(1, "tea"), item(2, "cake", at=JUNE)])
+    other = stored([item(9, "gone")])
+    other.become(store)
+    before = store.snapshot()
+    assert other.snapshot() == before
+    other.put([item(3, "tea and more tea")], Y[None])
+    other.update(ItemId("1"), text="milk", sources=(), at=JULY, vector=Y)
+    assert store.snapshot() == before
+    assert ids(store.search_lexical("tea milk", 5)) == ids(store.search_vector(X, 1)) == ["1"]
+    assert ids(other.search_lexical("milk", 5)) == ["1~2"]
+    assert ids(other.search_vector(X, 5, now=MAY)) == ["1", "3"]
+    store.put([item(4, "tea")], X[None])
+    assert ids(other.search_lexical("tea", 5)) == ["3"]

@@ -65,11 +65,34 @@ def test_every_index_finds_what_the_exact_one_finds(new_index: Callable[[int], V
     for query in (*unit_rows(6, 24, seed=1), rows[5]):
         for k in (1, 3, 10, 299, 400):
             assert index.search(query, k) == exact.search(query, k)
+    order = names(*(n for n in range(301) if n not in (7, 103)))
+    for among in (np.arange(299) % 3 == 0, np.arange(299) == 150, np.zeros(299, np.bool_)):
+        may = {item_id for item_id, found in zip(order, among.tolist(), strict=True) if found}
+        best = [hit for hit in exact.search(rows[5], 299) if hit[0] in may]
+        for k in (1, 10, 200):
+            expected = [hit for hit in best if hit[1] >= best[min(k, len(best)) - 1][1]]
+            assert index.search(rows[5], k, among) == exact.search(rows[5], k, among) == expected
     assert len(index) == len(exact) == 299
     wanted = names(8, 2, 300)
     assert np.array_equal(index.vectors(wanted), exact.vectors(wanted))
     assert np.array_equal(index.vectors(wanted), np.stack([rows[9], rows[2], rows[5]]))
     assert index.vectors([]).shape == (0, 24)
+
+
+def test_what_becomes_another_finds_the_same_and_stands_alone(new_index: Callable[[int], VectorIndex]) -> None:
+    rows, ids = unit_rows(20, 8), names(*range(20))
+    one, other = ExactVectorIndex(8), new_index(8)
+    one.upsert(ids, rows)
+    other.upsert(names("gone"), rows[:1])
+    other.become(one, ids)
+    before = one.search(rows[3], 20)
+    assert other.search(rows[3], 20) == before
+    other.upsert(names(3, "new"), np.stack([-rows[3], rows[3]]))
+    assert one.search(rows[3], 20) == before
+    assert other.search(rows[3], 1) == [("new", 1.0)]
+    one.upsert(names("mine"), rows[3:4])
+    assert len(one) == len(other) == 21
+    assert other.search(rows[3], 1) == [("new", 1.0)]
 
 
 def test_ties_at_the_last_place_are_all_returned_in_order_of_insertion(new_index: Callable[[int], VectorIndex]) -> None:
