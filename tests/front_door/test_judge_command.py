@@ -189,7 +189,7 @@ def test_a_calibrated_task_shows_beside_the_metrics_that_ask_it_under_its_own_na
     )
     assert any("task use (12 rows, 3 clusters)" in warning for warning in found["warnings"])
     assert main([*compared, "--calibration", str(out)]) == 0
-    assert "(uncalibrated; task use: κ 1.00 [1.00, 1.00] n=12†)" in " ".join(capsys.readouterr().out.split())
+    assert "(uncalibrated; task use: κ 1.00 [ – ] n=12†)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_calibration_of_another_judge_is_named_and_not_used(
